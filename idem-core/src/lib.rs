@@ -1,0 +1,38 @@
+//! The core of idempotency: words, state machine, store trait, executor, in-memory store.
+
+mod codec;
+mod derived_key;
+mod digest;
+mod error;
+mod fingerprint;
+mod forward;
+mod inspect;
+mod key;
+pub mod machine;
+mod operation;
+mod outcome;
+mod progress;
+mod redact;
+mod resolve;
+mod response;
+mod scope;
+mod store;
+mod terms;
+mod time;
+mod token;
+
+pub use derived_key::DerivedKey;
+pub use error::{Applied, Error};
+pub use fingerprint::{Fingerprint, FingerprintBuilder};
+pub use inspect::{Condition, Cursor, Inspect, LapsedPage, Purged, RecordInfo};
+pub use key::Key;
+pub use operation::{Holder, Operation, RecordId};
+pub use outcome::{Completion, Outcome, Replay, ReserveRequest, Update};
+pub use progress::Progress;
+pub use resolve::{Resolution, resolve};
+pub use response::{Answer, Header, Response};
+pub use scope::Scope;
+pub use store::IdempotencyStore;
+pub use terms::{OnLapse, Terms};
+pub use time::{Clock, ManualClock, MonotonicClock, Timestamp};
+pub use token::Token;

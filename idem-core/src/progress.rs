@@ -1,0 +1,45 @@
+//! What an attempt saves for its successor.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::Error;
+
+/// Bytes that a running attempt saved for its successor: a recovery point. At most 64 KiB.
+///
+/// An attempt that takes over is given the progress of the attempt before, so that it can go on
+/// instead of starting anew (laws R5 and C6).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Progress(Bytes);
+
+impl Progress {
+    /// The most bytes that can be saved.
+    pub const MAX_LEN: usize = 64 * 1024;
+
+    /// # Errors
+    /// [Too large](Error::is_too_large) above [`Progress::MAX_LEN`] bytes.
+    pub fn new(bytes: impl Into<Bytes>) -> Result<Self, Error> {
+        let bytes = bytes.into();
+        if bytes.len() > Self::MAX_LEN {
+            return Err(Error::too_large(
+                "progress",
+                bytes.len() as u64,
+                Self::MAX_LEN as u64,
+            ));
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The saved bytes.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+/// Shows the size only.
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Progress({} bytes)", self.0.len())
+    }
+}

@@ -1,0 +1,68 @@
+//! How a person settles what no program can know.
+
+use crate::{Answer, Completion, Error, Holder, IdempotencyStore, Update};
+
+/// What a person found out about an operation that nobody attends any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The effect happened, and this is its answer: every repeat replays it.
+    Complete(Answer),
+    /// It is safe to run again: the holder is dead, and the effect did not happen or is idempotent.
+    RunAgain,
+    /// The holder is dead, and the key is to be vacant.
+    Forget,
+}
+
+/// Settles an operation in flight, for good: [unresolved](crate::Condition::Unresolved), lapsed or even
+/// live.
+///
+/// It writes with the token and attempt that it was shown ([`RecordInfo::holder`](crate::RecordInfo)),
+/// even if the lease was renewed since: `RunAgain` and `Forget` *say that the holder is dead*, and one
+/// that is not will be told [`Superseded`](Update::Superseded). If the record was taken over or settled
+/// meanwhile, nothing changes and the outcome says so. `reason` goes into the log, for the audit.
+///
+/// Dropped: it may be settled, or may be later. Calling it again with the same holder is safe.
+///
+/// # Errors
+/// Those of the store.
+///
+/// ```
+/// # use idem_core::{Answer, Error, IdempotencyStore, Inspect, Resolution, Response, resolve};
+/// // The provider says that the charge went through: every repeat shall replay that answer.
+/// async fn settle(store: &(impl IdempotencyStore + Inspect)) -> Result<(), Error> {
+///     for record in store.lapsed(None, 100).await?.records {
+///         let _ask_the_provider_about = record.operation.derived_key("charge");
+///         let answer = Answer::from(Response::new(201).body(r#"{"id":"pay_1"}"#));
+///         resolve(store, &record.holder, Resolution::Complete(answer), "found at the provider").await?;
+///     }
+///     Ok(())
+/// }
+/// ```
+pub async fn resolve<S: IdempotencyStore + ?Sized>(
+    store: &S,
+    holder: &Holder,
+    resolution: Resolution,
+    reason: &str,
+) -> Result<Update, Error> {
+    let (resolved_as, settled) = match resolution {
+        Resolution::Complete(answer) => {
+            let settled = match store.complete(holder, &answer).await {
+                Ok(Completion::Completed { .. }) => Ok(Update::Done),
+                Ok(Completion::AlreadyCompleted(replay)) => Ok(Update::AlreadyCompleted(replay)),
+                Ok(Completion::Superseded) => Ok(Update::Superseded),
+                Err(error) => Err(error),
+            };
+            ("complete", settled)
+        }
+        Resolution::RunAgain => ("run again", store.abandon(holder).await),
+        Resolution::Forget => ("forget", store.release(holder).await),
+    };
+    let outcome = match &settled {
+        Ok(Update::Done) => "done",
+        Ok(Update::AlreadyCompleted(_)) => "already completed",
+        Ok(Update::Superseded) => "superseded",
+        Err(_) => "failed",
+    };
+    tracing::info!(record = %holder.record, attempt = holder.attempt, resolved_as, outcome, reason, "record resolved");
+    settled
+}

@@ -1,0 +1,2 @@
+//! The facade.
+pub use idem_core::*;
