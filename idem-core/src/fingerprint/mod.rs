@@ -97,8 +97,9 @@ impl FingerprintBuilder {
     ///
     /// A false match would replay the wrong answer; a false mismatch only annoys. So whatever is not
     /// plain JSON is added byte for byte, as by [`bytes`](Self::bytes): a syntax error, a member named
-    /// twice, bad UTF-8, a lone surrogate, more than 128 levels of nesting, a number whose exponent
-    /// has more than nine digits. The time and memory it takes are proportional to the text.
+    /// twice, bad UTF-8, a lone surrogate, more than 128 levels of nesting, a number whose exponent,
+    /// as written (leading zeros aside) or in scientific notation, has more than nine digits. The time
+    /// and memory it takes are proportional to the text.
     #[must_use]
     pub fn json(self, label: &str, text: impl AsRef<[u8]>) -> Self {
         let text = text.as_ref();
