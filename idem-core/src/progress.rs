@@ -43,3 +43,34 @@ impl fmt::Debug for Progress {
         write!(f, "Progress({} bytes)", self.0.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_at_most_64_kib() {
+        for length in [0, 1, 65_536] {
+            let progress = Progress::new(vec![7; length]).unwrap();
+            assert_eq!(progress.as_bytes().len(), length);
+        }
+        let error = Progress::new(vec![7; 65_537]).unwrap_err();
+        assert!(error.is_too_large());
+        assert_eq!(
+            error.to_string(),
+            "progress has 65537 bytes: at most 65536 are allowed"
+        );
+    }
+
+    #[test]
+    fn any_bytes_are_kept() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(Progress::new(all.clone()).unwrap().as_bytes(), &all);
+    }
+
+    #[test]
+    fn debug_shows_the_size_only() {
+        let progress = Progress::new("card charged").unwrap();
+        assert_eq!(format!("{progress:?}"), "Progress(12 bytes)");
+    }
+}

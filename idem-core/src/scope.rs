@@ -66,3 +66,80 @@ impl fmt::Debug for Scope {
         write!(f, "Scope({})", Redacted(&self.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn assert_invalid(length: usize, message: &str) {
+        let error = Scope::new("s".repeat(length)).unwrap_err();
+        assert!(error.is_invalid());
+        assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn a_scope_has_1_to_255_bytes() {
+        assert_invalid(0, "scope is empty: 1 to 255 bytes are allowed");
+        for length in [1, 255] {
+            let bytes = "s".repeat(length);
+            assert_eq!(Scope::new(&bytes).unwrap().as_bytes(), bytes.as_bytes());
+        }
+        assert_invalid(256, "scope has 256 bytes: 1 to 255 bytes are allowed");
+    }
+
+    #[test]
+    fn any_bytes_are_kept() {
+        let all: Vec<u8> = (0..255).collect();
+        assert_eq!(Scope::new(&all).unwrap().as_bytes(), all);
+        for bytes in [&b"\0"[..], b"\xff", b" a ", b"a:b", b"\r\n", b"'{}%"] {
+            assert_eq!(Scope::new(bytes).unwrap().as_bytes(), bytes);
+        }
+    }
+
+    #[test]
+    fn scopes_are_compared_byte_for_byte() {
+        let scopes = ["a", " a", "a ", "A", "a\0", "\u{e9}", "e\u{301}"];
+        for (i, a) in scopes.into_iter().enumerate() {
+            for b in scopes.into_iter().skip(i + 1) {
+                assert_ne!(
+                    Scope::new(a).unwrap(),
+                    Scope::new(b).unwrap(),
+                    "{a} and {b}"
+                );
+            }
+        }
+    }
+
+    /// Computed apart from this code: the SHA-256, in hex, of `["idem.scope"] [identity]`, where `[x]`
+    /// is the length of `x` as eight bytes, big-endian, and then `x`.
+    #[test]
+    fn digests_are_frozen() {
+        for (identity, expected) in [
+            (
+                "",
+                "b6a4ba105f0c7dfa5f794022cc6f42670004aa8849bff5ec9bb04dc890b9920f",
+            ),
+            (
+                "sk_live_51H",
+                "579bcbc8da06285a3e32266d87701e74625e6bdc6eec54fe7c92f480566d9cb2",
+            ),
+        ] {
+            assert_eq!(Scope::digest(identity).as_bytes(), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_digest_takes_any_length_and_shows_nothing_of_the_identity() {
+        let long = "long identity ".repeat(1000);
+        let scope = Scope::digest(&long);
+        assert_eq!(scope.as_bytes().len(), 64);
+        assert_ne!(scope, Scope::digest(&long[1..]));
+    }
+
+    #[test]
+    fn debug_shows_the_first_four_bytes_of_a_digest() {
+        let scope = Scope::new("acct_812").unwrap();
+        assert_eq!(format!("{scope:?}"), "Scope(#fe67207a)");
+    }
+}

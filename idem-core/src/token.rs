@@ -38,3 +38,36 @@ impl fmt::Debug for Token {
         write!(f, "Token({a:02x}{b:02x}{c:02x}{d:02x}..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn random_tokens_differ_in_every_byte_sooner_or_later() {
+        let tokens: Vec<_> = (0..1000).map(|_| Token::random()).collect();
+        assert_eq!(tokens.iter().collect::<HashSet<_>>().len(), 1000);
+        for place in 0..16 {
+            let bytes: HashSet<_> = tokens.iter().map(|token| token.as_bytes()[place]).collect();
+            assert!(
+                bytes.len() > 128,
+                "byte {place} took {} values",
+                bytes.len()
+            );
+        }
+    }
+
+    #[test]
+    fn a_store_gets_back_the_token_that_it_kept() {
+        let token = Token::random();
+        assert_eq!(Token::from_bytes(*token.as_bytes()), token);
+    }
+
+    #[test]
+    fn debug_shows_the_first_four_bytes() {
+        let token = Token::from_bytes([0x0a, 1, 2, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        assert_eq!(format!("{token:?}"), "Token(0a0102ff..)");
+    }
+}
