@@ -1,9 +1,14 @@
 mod bounded_work;
+mod framing;
 mod golden;
 mod jcs_vectors;
+mod model;
 mod not_plain;
 mod numbers;
+mod oracle;
 mod parts;
+mod properties;
+mod spell;
 mod strings;
 mod values;
 
