@@ -18,6 +18,8 @@ mod response;
 mod scope;
 mod store;
 mod terms;
+#[cfg(test)]
+mod test_support;
 mod time;
 mod token;
 
