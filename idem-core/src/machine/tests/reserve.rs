@@ -54,6 +54,12 @@ fn r2_of_many_that_reserve_one_vacant_key_exactly_one_wins() {
 fn r3_the_hint_is_what_is_left_of_the_lease_whatever_the_clock_did() {
     let record = in_flight();
     assert_eq!(reserve(Some(&record), &request('b'), at(99)), conflict(1));
+    let mut of_short_lease = request('b');
+    of_short_lease.terms = terms(1, 1400);
+    assert_eq!(
+        reserve(Some(&record), &of_short_lease, at(50)),
+        conflict(50)
+    );
     let before_everything = Timestamp::from_millis(ORIGIN - 10);
     assert_eq!(
         reserve(Some(&record), &request('b'), before_everything),
