@@ -194,3 +194,98 @@ impl StdError for Error {
         self.0.source.as_deref().map(|source| source as _)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    fn lost() -> io::Error {
+        io::Error::new(io::ErrorKind::ConnectionReset, "the line went dead")
+    }
+
+    /// Every way to make an error, with what may be concluded from it: the letters of the predicates
+    /// that hold (`i`nvalid, too `l`arge, `c`orrupt, `u`navailable, `s`uperseded, `t`ransient).
+    fn all() -> [(Error, Applied, &'static str, &'static str); 7] {
+        let superseded = Error::build(Kind::Superseded, Applied::No, "gone", None);
+        [
+            (Error::invalid("no key"), Applied::No, "i", "no key"),
+            (
+                Error::too_large("progress", 65_537, 65_536),
+                Applied::No,
+                "l",
+                "progress has 65537 bytes: at most 65536 are allowed",
+            ),
+            (Error::corrupt("a bad byte"), Applied::No, "c", "a bad byte"),
+            (
+                Error::unavailable("down", lost()),
+                Applied::No,
+                "ut",
+                "down",
+            ),
+            (
+                Error::unknown_outcome("lost", lost()),
+                Applied::Unknown,
+                "ut",
+                "lost",
+            ),
+            (
+                Error::failed("no table", lost()),
+                Applied::No,
+                "",
+                "no table",
+            ),
+            (superseded, Applied::No, "s", "gone"),
+        ]
+    }
+
+    #[test]
+    fn each_kind_answers_to_its_own_predicates_only() {
+        for (error, applied, letters, message) in all() {
+            let predicates = [
+                ('i', error.is_invalid()),
+                ('l', error.is_too_large()),
+                ('c', error.is_corrupt()),
+                ('u', error.is_unavailable()),
+                ('s', error.is_superseded()),
+                ('t', error.is_transient()),
+            ];
+            let holding = predicates.iter().filter(|(_, holds)| *holds);
+            assert_eq!(
+                String::from_iter(holding.map(|(letter, _)| letter)),
+                letters,
+                "{error:?}"
+            );
+            assert_eq!(error.applied(), applied);
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn the_drivers_error_is_the_source_and_not_part_of_the_message() {
+        let error = Error::unavailable("the store cannot be reached", lost());
+        assert_eq!(error.to_string(), "the store cannot be reached");
+        let source = error.source().unwrap();
+        let driver = source.downcast_ref::<io::Error>().unwrap();
+        assert_eq!(driver.kind(), io::ErrorKind::ConnectionReset);
+
+        assert!(Error::invalid("no key").source().is_none());
+    }
+
+    #[test]
+    fn debug_tells_everything_at_once() {
+        let shown = format!("{:?}", Error::unknown_outcome("no answer", "cut"));
+        assert_eq!(
+            shown,
+            r#"Error { kind: Unavailable, applied: Unknown, message: "no answer", source: Some("cut") }"#
+        );
+    }
+
+    #[test]
+    fn it_crosses_threads_and_is_one_word_wide() {
+        fn crosses_threads<T: Send + Sync + 'static>() {}
+        crosses_threads::<Error>();
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+}

@@ -4,6 +4,9 @@
 //! Every released version is frozen by golden bytes in the tests: stored records outlive upgrades.
 //! Reading never trusts a length further than the bytes that are there.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use bytes::Bytes;
