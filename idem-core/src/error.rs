@@ -101,7 +101,6 @@ impl Error {
         Self::build(Kind::Failed, Applied::No, message, Some(source.into()))
     }
 
-    #[expect(dead_code, reason = "the executor is next")]
     pub(crate) fn timed_out() -> Self {
         Self::build(
             Kind::Unavailable,
@@ -111,7 +110,6 @@ impl Error {
         )
     }
 
-    #[expect(dead_code, reason = "the executor is next")]
     pub(crate) fn superseded() -> Self {
         Self::build(
             Kind::Superseded,
@@ -119,6 +117,21 @@ impl Error {
             "the reservation was superseded: stop, another attempt owns this operation",
             None,
         )
+    }
+
+    pub(crate) fn too_late() -> Self {
+        Self::build(
+            Kind::Unavailable,
+            Applied::No,
+            "the lease was over before the handler could begin: it did not run",
+            None,
+        )
+    }
+
+    /// The same error of a call of which an earlier send may have been applied.
+    pub(crate) fn possibly_applied(mut self) -> Self {
+        self.0.applied = Applied::Unknown;
+        self
     }
 
     fn build(

@@ -4,11 +4,13 @@ mod codec;
 mod derived_key;
 mod digest;
 mod error;
+mod executor;
 mod fingerprint;
 mod forward;
 mod inspect;
 mod key;
 pub mod machine;
+mod memory;
 mod operation;
 mod outcome;
 mod progress;
@@ -25,9 +27,14 @@ mod token;
 
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
+pub use executor::{
+    Builder, Counters, Entry, ExecuteError, Executed, Held, Idempotency, OnConflict, Recorded,
+    Reservation, Verdict,
+};
 pub use fingerprint::{Fingerprint, FingerprintBuilder};
 pub use inspect::{Condition, Cursor, Inspect, LapsedPage, Purged, RecordInfo};
 pub use key::Key;
+pub use memory::MemoryStore;
 pub use operation::{Holder, Operation, RecordId};
 pub use outcome::{Completion, Outcome, Replay, ReserveRequest, Update};
 pub use progress::Progress;

@@ -1,0 +1,74 @@
+//! Work that outlives its caller, counted so that a shutdown can wait for it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// Counts the tasks, and tells them when to give up.
+#[derive(Clone)]
+pub(crate) struct Background(Arc<Inner>);
+
+struct Inner {
+    running: watch::Sender<usize>,
+    giving_up: watch::Sender<bool>,
+}
+
+impl Background {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Inner {
+            running: watch::Sender::new(0),
+            giving_up: watch::Sender::new(false),
+        }))
+    }
+
+    /// Runs `task` by itself, or says that there is no runtime to run it: then a lease lapses.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> bool {
+        let Ok(runtime) = Handle::try_current() else {
+            return false;
+        };
+        let counted = Counted::new(&self.0);
+        runtime.spawn(async move {
+            task.await;
+            drop(counted);
+        });
+        true
+    }
+
+    /// Sleeps, and says whether to go on afterwards.
+    pub(crate) async fn pause(&self, pause: Duration) -> bool {
+        let mut giving_up = self.0.giving_up.subscribe();
+        // The sender lives in `self`: an error is only ever the time running out.
+        timeout(pause, giving_up.wait_for(|giving_up| *giving_up))
+            .await
+            .is_err()
+    }
+
+    /// Waits up to `up_to` for all tasks to end, then tells the rest to give up, and says how many
+    /// those were.
+    pub(crate) async fn drain(&self, up_to: Duration) -> usize {
+        let mut running = self.0.running.subscribe();
+        let _ = timeout(up_to, running.wait_for(|running| *running == 0)).await;
+        self.0.giving_up.send_replace(true);
+        *self.0.running.borrow()
+    }
+}
+
+/// Counts for as long as it lives: also when a task is cancelled or panics.
+struct Counted(Arc<Inner>);
+
+impl Counted {
+    fn new(inner: &Arc<Inner>) -> Self {
+        inner.running.send_modify(|running| *running += 1);
+        Self(Arc::clone(inner))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.running.send_modify(|running| *running -= 1);
+    }
+}

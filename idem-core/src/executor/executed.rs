@@ -1,0 +1,109 @@
+//! What a handler may say, and what a caller is told.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Answer, Error, Replay, Response};
+
+/// What a handler says of its run.
+///
+/// A plain [`Response`] completes, whatever its status: a declined card and a validation error are
+/// answers too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This is the answer: every repeat replays it.
+    Complete(Response),
+    /// This is the answer for this caller, and it is safe to run again: the next request does.
+    Abandon(Response),
+    /// This is the answer for this caller, and nothing happened: the key is vacant again.
+    Release(Response),
+}
+
+impl From<Response> for Verdict {
+    fn from(response: Response) -> Self {
+        Self::Complete(response)
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Executed {
+    /// The handler ran, and this is its response.
+    Ran {
+        /// What the handler answered.
+        response: Response,
+        /// What the store knows of it.
+        recorded: Recorded,
+    },
+    /// Another run's answer stands: send that.
+    Replayed(Replay),
+    /// The operation is in flight.
+    Conflict {
+        /// When trying again may help. `None`: unresolved, and only a person can settle it.
+        retry_after: Option<Duration>,
+    },
+    /// The key was used for another operation: a client's bug.
+    Mismatch,
+}
+
+impl Executed {
+    /// The response to send, own or replayed, if there is one and it was kept.
+    pub fn response(&self) -> Option<&Response> {
+        match self {
+            Self::Ran { response, .. } => Some(response),
+            Self::Replayed(Replay {
+                answer: Answer::Full(response),
+                ..
+            }) => Some(response),
+            _ => None,
+        }
+    }
+}
+
+/// What the store knows of a response that a handler gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recorded {
+    /// It is the answer: every repeat replays it.
+    Completed {
+        /// For how long it is remembered.
+        remembered_for: Duration,
+    },
+    /// The handler abandoned: the next request runs again.
+    Abandoned,
+    /// The handler released: the key is vacant.
+    Released,
+    /// Unknown: the store did not answer. After a completion, the executor goes on renewing and
+    /// resending in the background; see [`Idempotency::drain`](crate::Idempotency::drain).
+    Unrecorded,
+}
+
+/// Why there is neither a response nor a conflict.
+#[derive(Debug)]
+pub enum ExecuteError<E> {
+    /// The store could not be asked, or did not answer. **The handler did not run.**
+    Store(Error),
+    /// The handler failed: whether its effect happened is unknown. Under
+    /// [`RunAgain`](crate::OnLapse::RunAgain) the next request runs again; under
+    /// [`Hold`](crate::OnLapse::Hold) the operation is unresolved once its lease lapses.
+    Handler(E),
+}
+
+impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(_) => f.write_str("the handler did not run: the store failed"),
+            Self::Handler(_) => f.write_str("the handler failed"),
+        }
+    }
+}
+
+impl<E: StdError + 'static> StdError for ExecuteError<E> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            Self::Handler(error) => Some(error),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Renews the lease of a running handler, in a task of its own.
+
+use std::future::pending;
+
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::calls::Calls;
+use super::reservation::Reservation;
+use crate::Update;
+
+/// A running heartbeat. Dropped, it stops without being awaited.
+pub(crate) struct Heartbeat {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Heartbeat {
+    /// `None` if the settings want none, or there is no runtime to run it.
+    pub(crate) fn start(calls: &Calls, reservation: &Reservation) -> Option<Self> {
+        calls.settings.heartbeat?;
+        let runtime = Handle::try_current().ok()?;
+        let stop = watch::Sender::new(false);
+        let task = runtime.spawn(beat(calls.clone(), reservation.clone(), stop.subscribe()));
+        Some(Self { stop, task })
+    }
+
+    /// Stops it, and waits until it has: no renewal is under way afterwards. Can be called again if it
+    /// was dropped half-way.
+    pub(crate) async fn stop(&mut self) {
+        self.stop.send_replace(true);
+        // The task neither panics nor is it cancelled; and if the runtime ends it, it has stopped.
+        if !self.task.is_finished() {
+            let _ = (&mut self.task).await;
+        }
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+    }
+}
+
+async fn beat(calls: Calls, reservation: Reservation, mut stop: watch::Receiver<bool>) {
+    let Some(settings) = calls.settings.heartbeat else {
+        return pending().await;
+    };
+    let started = Instant::now();
+    let mut pause = settings.every;
+    loop {
+        let left = settings.ceiling.saturating_sub(started.elapsed());
+        if left < pause {
+            tracing::warn!(
+                record = %reservation.holder().record,
+                attempt = reservation.attempt(),
+                "heartbeat reached its ceiling: the lease will lapse",
+            );
+            return;
+        }
+        if timeout(pause, stop.wait_for(|stop| *stop)).await.is_ok() {
+            return;
+        }
+        match calls.renew_once(reservation.holder()).await {
+            Ok(Update::Done) => pause = settings.every,
+            Ok(Update::Superseded | Update::AlreadyCompleted(_)) => {
+                reservation.mark_superseded();
+                return;
+            }
+            // A lapsed lease that nobody took over is still current (law C4): keep trying, sooner.
+            Err(error) => {
+                tracing::debug!(
+                    record = %reservation.holder().record,
+                    attempt = reservation.attempt(),
+                    %error,
+                    "heartbeat failed",
+                );
+                pause = settings.every / 4;
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! A reservation in the hands of its caller: whatever happens to the caller, its end is told to the
+//! store.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::calls::{Sent, answer_within, jittered};
+use super::counters::add_one;
+use super::heartbeat::Heartbeat;
+use super::protocol::{self, Close, End, GiveBack, Reply, Sequel, Superseded};
+use super::{Engine, Executed, Recorded, Reservation, Verdict};
+use crate::{Answer, Completion, Error, Holder, Replay, Response, Update};
+
+/// A reservation made by hand: see [`Idempotency::reserve`](super::Idempotency::reserve).
+///
+/// Dropped without [`finish`](Self::finish), the outcome is unknown, as when a handler's future is
+/// dropped: under [`RunAgain`](crate::OnLapse::RunAgain) the operation is abandoned in the background;
+/// under [`Hold`](crate::OnLapse::Hold) the lease lapses and the operation is unresolved.
+#[must_use = "dropped, the outcome counts as unknown"]
+pub struct Held {
+    engine: Arc<Engine>,
+    reservation: Reservation,
+    heartbeat: Option<Heartbeat>,
+    stage: Stage,
+}
+
+/// How far its caller has come: decides what is left to do if the caller goes away.
+#[derive(Clone)]
+enum Stage {
+    /// Nothing ran yet.
+    NotBegun,
+    Running,
+    /// The run has ended; the store is being told.
+    Closing(Closing),
+    /// Nothing is left to do.
+    Over,
+}
+
+#[derive(Clone)]
+enum Closing {
+    Complete(Answer),
+    Withdraw(GiveBack),
+}
+
+/// Hint for a caller whose attempt was superseded.
+const USUAL_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+impl Held {
+    pub(super) fn new(engine: Arc<Engine>, reservation: Reservation) -> Self {
+        Self {
+            engine,
+            reservation,
+            heartbeat: None,
+            stage: Stage::NotBegun,
+        }
+    }
+
+    /// What the handler gets.
+    pub fn reservation(&self) -> &Reservation {
+        &self.reservation
+    }
+
+    /// Records the verdict, and says what to answer: its own response, or the one that stands.
+    ///
+    /// Dropped: the verdict is recorded in the background all the same.
+    pub async fn finish(self, verdict: impl Into<Verdict>) -> Executed {
+        let (end, response) = match verdict.into() {
+            Verdict::Complete(response) => (End::Complete, response),
+            Verdict::Abandon(response) => (End::Abandon, response),
+            Verdict::Release(response) => (End::Release, response),
+        };
+        match self.close(end, Some(&response)).await {
+            Ok(recorded) => Executed::Ran { response, recorded },
+            Err(standing) => standing,
+        }
+    }
+
+    /// Leaves the outcome unknown. `Some`: the answer to give instead, since another attempt took over
+    /// or somebody settled the operation.
+    pub(super) async fn fail(self) -> Option<Executed> {
+        self.close(End::Unknown, None).await.err()
+    }
+
+    /// The handler begins.
+    pub(super) fn run(&mut self) {
+        self.heartbeat = Heartbeat::start(&self.engine.calls, &self.reservation);
+        self.stage = Stage::Running;
+    }
+
+    /// Nothing is to be told to the store.
+    pub(super) fn forget(mut self) {
+        self.stage = Stage::Over;
+    }
+
+    /// Gives back a reservation that never ran.
+    pub(super) async fn give_back(mut self, how: GiveBack) {
+        self.stage = Stage::Closing(Closing::Withdraw(how));
+        self.engine.withdraw(self.reservation.holder(), how).await;
+        self.stage = Stage::Over;
+    }
+
+    /// Tells the store how the run ended. `Err`: not the caller's own answer.
+    async fn close(mut self, end: End, response: Option<&Response>) -> Result<Recorded, Executed> {
+        let on_lapse = self.engine.calls.settings.on_lapse;
+        let closing = protocol::close(end, on_lapse, self.reservation.is_superseded());
+        self.stage = match (closing, response) {
+            (Close::Complete, Some(response)) => {
+                let limit = self.engine.calls.settings.response_limit;
+                Stage::Closing(Closing::Complete(answer_within(response, limit)))
+            }
+            (Close::Abandon, _) => Stage::Closing(Closing::Withdraw(GiveBack::Abandon)),
+            (Close::Release, _) => Stage::Closing(Closing::Withdraw(GiveBack::Release)),
+            _ => Stage::Over,
+        };
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.stop().await;
+        }
+        let (sequel, recorded) = match self.stage.clone() {
+            Stage::Closing(Closing::Complete(answer)) => self.complete(answer).await,
+            Stage::Closing(Closing::Withdraw(how)) => {
+                let reply = self.engine.withdraw(self.reservation.holder(), how).await;
+                let recorded = match how {
+                    GiveBack::Abandon => Recorded::Abandoned,
+                    GiveBack::Release => Recorded::Released,
+                };
+                (protocol::after_withdrawing(reply), recorded)
+            }
+            _ if closing == Close::ReserveAgain => (Sequel::ReserveAgain, Recorded::Unrecorded),
+            _ => (Sequel::Own, Recorded::Unrecorded),
+        };
+        self.stage = Stage::Over;
+        match sequel {
+            Sequel::Own => Ok(recorded),
+            Sequel::OwnUnrecorded => Ok(Recorded::Unrecorded),
+            Sequel::Standing(replay) => Err(Executed::Replayed(replay)),
+            Sequel::ReserveAgain => {
+                add_one(&self.engine.counting.superseded);
+                tracing::warn!(
+                    record = %self.reservation.holder().record,
+                    attempt = self.reservation.attempt(),
+                    "attempt superseded: its own answer is not sent",
+                );
+                Err(
+                    match self
+                        .engine
+                        .reserve_again(self.reservation.operation())
+                        .await
+                    {
+                        Superseded::Standing(replay) => Executed::Replayed(replay),
+                        Superseded::Conflict | Superseded::ConflictAndGiveBack { .. } => {
+                            Executed::Conflict {
+                                retry_after: Some(USUAL_RETRY_AFTER),
+                            }
+                        }
+                    },
+                )
+            }
+        }
+    }
+
+    async fn complete(&self, mut answer: Answer) -> (Sequel, Recorded) {
+        let holder = self.reservation.holder();
+        let sent = self.engine.calls.complete(holder, &mut answer).await;
+        let recorded = match &sent {
+            Ok(Sent {
+                value: Completion::Completed { remembered_for },
+                ..
+            })
+            | Ok(Sent {
+                value: Completion::AlreadyCompleted(Replay { remembered_for, .. }),
+                ..
+            }) => Recorded::Completed {
+                remembered_for: *remembered_for,
+            },
+            _ => Recorded::Unrecorded,
+        };
+        let sequel = match sent {
+            Ok(sent) => protocol::after_completing(sent.into_reply(), &answer),
+            Err(error) => {
+                self.engine
+                    .complete_later(holder.clone(), answer.clone(), &error);
+                protocol::after_completing(Reply::Unanswered, &answer)
+            }
+        };
+        (sequel, recorded)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let on_lapse = self.engine.calls.settings.on_lapse;
+        let superseded = self.reservation.is_superseded();
+        let closing = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Over => return,
+            Stage::Closing(closing) => closing,
+            Stage::NotBegun => Closing::Withdraw(protocol::give_back(self.reservation.attempt())),
+            Stage::Running => match protocol::close(End::Unknown, on_lapse, superseded) {
+                Close::Abandon => Closing::Withdraw(GiveBack::Abandon),
+                _ => return,
+            },
+        };
+        let engine = Arc::clone(&self.engine);
+        let holder = self.reservation.holder().clone();
+        let mut heartbeat = self.heartbeat.take();
+        self.engine.background.spawn(async move {
+            if let Some(heartbeat) = &mut heartbeat {
+                heartbeat.stop().await;
+            }
+            match closing {
+                Closing::Withdraw(how) => {
+                    engine.withdraw(&holder, how).await;
+                }
+                Closing::Complete(mut answer) => {
+                    match engine.calls.complete(&holder, &mut answer).await {
+                        Ok(sent) => log_late_completion(&holder, &sent.value),
+                        Err(error) => engine.complete_later(holder, answer, &error),
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Engine {
+    /// Abandons or releases, resent within bounds.
+    pub(super) async fn withdraw(&self, holder: &Holder, how: GiveBack) -> Reply<Update> {
+        let sent = match how {
+            GiveBack::Abandon => self.calls.abandon(holder).await,
+            GiveBack::Release => self.calls.release(holder).await,
+        };
+        match sent {
+            Ok(sent) => sent.into_reply(),
+            Err(error) => {
+                tracing::warn!(
+                    record = %holder.record,
+                    attempt = holder.attempt,
+                    %error,
+                    "could not give the operation back: its lease will lapse",
+                );
+                Reply::Unanswered
+            }
+        }
+    }
+
+    /// Goes on renewing and resending in the background, until the store answers or the executor is
+    /// drained. The key is never abandoned: the effect has happened.
+    fn complete_later(self: &Arc<Self>, holder: Holder, mut answer: Answer, error: &Error) {
+        add_one(&self.counting.unrecorded);
+        tracing::error!(
+            record = %holder.record,
+            attempt = holder.attempt,
+            %error,
+            "answer unrecorded: sent, but not acknowledged by the store; trying on",
+        );
+        let engine = Arc::clone(self);
+        self.background.spawn(async move {
+            // Often enough that a renewal which gets through keeps the lease alive.
+            let longest = (engine.calls.settings.terms.lease() / 3).min(Duration::from_secs(10));
+            let mut pause = Duration::from_millis(100).min(longest);
+            while engine.background.pause(jittered(pause)).await {
+                pause = (pause * 2).min(longest);
+                match engine.calls.renew_once(&holder).await {
+                    Ok(Update::Superseded) => {
+                        return log_late_completion(&holder, &Completion::Superseded);
+                    }
+                    Ok(Update::Done | Update::AlreadyCompleted(_)) | Err(_) => {}
+                }
+                if let Ok(sent) = engine.calls.complete(&holder, &mut answer).await {
+                    return log_late_completion(&holder, &sent.value);
+                }
+            }
+        });
+    }
+}
+
+fn log_late_completion(holder: &Holder, completion: &Completion) {
+    let (record, attempt) = (&holder.record, holder.attempt);
+    match completion {
+        Completion::Completed { .. } | Completion::AlreadyCompleted(_) => {
+            tracing::info!(%record, attempt, "answer recorded after its caller had gone on");
+        }
+        Completion::Superseded => {
+            tracing::warn!(%record, attempt, "answer not recorded: another attempt took over");
+        }
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held")
+            .field("reservation", &self.reservation)
+            .finish_non_exhaustive()
+    }
+}

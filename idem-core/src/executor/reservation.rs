@@ -1,0 +1,131 @@
+//! What a handler gets: the proof that its caller won.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::calls::Calls;
+use crate::{DerivedKey, Error, Holder, Operation, Progress, Update};
+
+/// The proof that this caller won: what a handler gets. Clones are handles on the same reservation.
+///
+/// It is held until the handler's verdict is recorded. Meanwhile a heartbeat renews the lease.
+#[derive(Clone)]
+pub struct Reservation(Arc<Inner>);
+
+struct Inner {
+    operation: Operation,
+    holder: Holder,
+    progress: Option<Progress>,
+    calls: Calls,
+    superseded: watch::Sender<bool>,
+}
+
+impl Reservation {
+    pub(crate) fn new(
+        operation: Operation,
+        holder: Holder,
+        progress: Option<Progress>,
+        calls: Calls,
+    ) -> Self {
+        let superseded = watch::Sender::new(false);
+        Self(Arc::new(Inner {
+            operation,
+            holder,
+            progress,
+            calls,
+            superseded,
+        }))
+    }
+
+    /// The operation that is reserved.
+    pub fn operation(&self) -> &Operation {
+        &self.0.operation
+    }
+
+    /// What writes to the store name: record, token and attempt.
+    pub fn holder(&self) -> &Holder {
+        &self.0.holder
+    }
+
+    /// 1 for the first run; one more each time the operation is taken over.
+    pub fn attempt(&self) -> u32 {
+        self.0.holder.attempt
+    }
+
+    /// What the attempt before had saved, if anything: where to go on.
+    pub fn progress(&self) -> Option<&Progress> {
+        self.0.progress.as_ref()
+    }
+
+    /// A key for a downstream provider, the same on every attempt: see [`DerivedKey`].
+    pub fn derived_key(&self, label: &str) -> DerivedKey {
+        self.0.operation.derived_key(label)
+    }
+
+    /// Saves progress for a successor, and renews the lease (law C6).
+    ///
+    /// Save *before* the step that must not be repeated, or make that step idempotent by a
+    /// [derived key](Self::derived_key): a save whose answer was lost may arrive late, and after a
+    /// later one.
+    ///
+    /// # Errors
+    /// [Superseded](Error::is_superseded): another attempt owns the operation; stop, the answer of this
+    /// one will not be used. [Too large](Error::is_too_large) above [`Progress::MAX_LEN`] bytes.
+    /// [Unavailable](Error::is_unavailable) when the store did not answer.
+    ///
+    /// Dropped: it may be saved, or may be later.
+    pub async fn save_progress(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Error> {
+        let progress = Progress::new(bytes)?;
+        if self.is_superseded() {
+            return Err(Error::superseded());
+        }
+        match self
+            .0
+            .calls
+            .renew(self.holder(), Some(&progress))
+            .await?
+            .value
+        {
+            Update::Done => Ok(()),
+            Update::Superseded | Update::AlreadyCompleted(_) => {
+                self.mark_superseded();
+                Err(Error::superseded())
+            }
+        }
+    }
+
+    /// Whether a renewal has found that this attempt no longer owns the operation. Then stop: its
+    /// answer will not be used.
+    pub fn is_superseded(&self) -> bool {
+        *self.0.superseded.borrow()
+    }
+
+    /// Resolves once [`is_superseded`](Self::is_superseded): to end a long handler early.
+    ///
+    /// Dropped: nothing happened.
+    pub async fn superseded(&self) {
+        // The sender lives in `self`, so this cannot end otherwise.
+        let _ = self
+            .0
+            .superseded
+            .subscribe()
+            .wait_for(|superseded| *superseded)
+            .await;
+    }
+
+    pub(crate) fn mark_superseded(&self) {
+        self.0.superseded.send_replace(true);
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation")
+            .field("holder", &self.0.holder)
+            .field("progress", &self.0.progress)
+            .field("superseded", &self.is_superseded())
+            .finish_non_exhaustive()
+    }
+}
