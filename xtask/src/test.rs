@@ -50,7 +50,7 @@ fn check(expect: Expect, finished: &Finished) -> Result<Counts, String> {
             Some(code) => format!("ended with exit code {code}"),
             None => "was ended by a signal".to_owned(),
         };
-        return Err(format!("it {ended}, expected was {code}"));
+        return Err(format!("it {ended}, expected {code}"));
     }
     match expect {
         Expect::Exit(_) => Ok(Counts::default()),
@@ -58,7 +58,7 @@ fn check(expect: Expect, finished: &Finished) -> Result<Counts, String> {
             let counts = Counts::read(&finished.stdout);
             if counts.passed < least {
                 return Err(format!(
-                    "{} tests passed, expected were {least}",
+                    "{} tests passed, expected at least {least}",
                     counts.passed
                 ));
             }
@@ -110,7 +110,7 @@ mod tests {
         assert!(check(Expect::Exit(0), &ended(0, "")).is_ok());
         assert!(check(Expect::Exit(1), &ended(1, "")).is_ok());
         let reason = check(Expect::Exit(1), &ended(0, "")).unwrap_err();
-        assert_eq!(reason, "it ended with exit code 0, expected was 1");
+        assert_eq!(reason, "it ended with exit code 0, expected 1");
         let killed = Finished {
             code: None,
             stdout: String::new(),
