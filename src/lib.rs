@@ -1,4 +1,22 @@
-//! The facade.
+//! Make retries safe: idempotency keys with fenced leases, over any store.
+//!
+//! This crate is the facade: everything is in [`idem_core`], re-exported here. Features add stores and
+//! layers as their crates arrive; none changes what is there without it.
+//!
+//! ```
+//! use idempotency::*;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let idempotency = Idempotency::new(MemoryStore::new());
+//! let operation = Operation::new(Scope::new("acct_812")?, Key::new("order-17")?, Fingerprint::raw("150.00"));
+//! let charge = async |_: Reservation| Ok::<_, Error>(Response::new(201).body("paid"));
+//!
+//! let first = idempotency.execute(&operation, charge).await?;
+//! let retry = idempotency.execute(&operation, charge).await?;
+//! assert_eq!(first.response(), retry.response()); // one charge, one answer
+//! # Ok(()) }
+//! ```
+
 pub use idem_core::*;
 
 /// Runs the README's Rust snippets as doc tests.

@@ -128,7 +128,7 @@ impl Idempotency {
 
     /// Reserves `operation`, runs `handler`, and records what it says.
     ///
-    /// The handler returns its [`Verdict`], or a plain [`Response`] to complete. Return `Err` only if
+    /// The handler returns its [`Verdict`], or a plain [`Response`](crate::Response) to complete. Return `Err` only if
     /// nobody knows what happened; a failed payment is an answer.
     ///
     /// # Errors
