@@ -67,8 +67,13 @@
 //! | understand what can happen to a request | [`Executed`], [`Verdict`] |
 //! | read the rules | [`machine`]: the specification, as pure functions |
 //! | write a store | [`IdempotencyStore`], [`Inspect`] |
+//! | run jobs whose answer is a value | `Idempotency::execute_value`, feature `json` |
+//! | give the space of expired records back | [`Janitor`] |
 //! | settle what nobody attends any more | [`Inspect::lapsed`], [`resolve`] |
 //! | test with time under control | [`ManualClock`] |
+//!
+//! # Features
+//! - `json`: values instead of responses, stored as JSON (adds serde and serde_json). Off by default.
 //!
 //! # What it needs
 //! A tokio runtime with time enabled, for the executor and for [`MemoryStore`]'s
@@ -85,6 +90,7 @@ mod executor;
 mod fingerprint;
 mod forward;
 mod inspect;
+mod janitor;
 mod key;
 pub mod machine;
 mod memory;
@@ -108,8 +114,11 @@ pub use executor::{
     Builder, Counters, Entry, ExecuteError, Executed, Held, Idempotency, OnConflict, Recorded,
     Reservation, Verdict,
 };
+#[cfg(feature = "json")]
+pub use executor::{ExecuteValueError, ExecutedValue};
 pub use fingerprint::{Fingerprint, FingerprintBuilder};
 pub use inspect::{Condition, Cursor, Inspect, LapsedPage, Purged, RecordInfo};
+pub use janitor::{Janitor, RunningJanitor};
 pub use key::Key;
 pub use memory::MemoryStore;
 pub use operation::{Holder, Operation, RecordId};

@@ -26,17 +26,48 @@ pub enum Resolution {
 /// # Errors
 /// Those of the store.
 ///
+/// # Recipe: reconcile with the provider
+/// List what lapsed, ask the provider by the derived key, complete or forget.
+///
 /// ```
-/// # use idem_core::{Answer, Error, IdempotencyStore, Inspect, Resolution, Response, resolve};
-/// // The provider says that the charge went through: every repeat shall replay that answer.
-/// async fn settle(store: &(impl IdempotencyStore + Inspect)) -> Result<(), Error> {
-///     for record in store.lapsed(None, 100).await?.records {
-///         let _ask_the_provider_about = record.operation.derived_key("charge");
-///         let answer = Answer::from(Response::new(201).body(r#"{"id":"pay_1"}"#));
-///         resolve(store, &record.holder, Resolution::Complete(answer), "found at the provider").await?;
+/// use idem_core::{
+///     Answer, Condition, DerivedKey, Error, IdempotencyStore, Inspect, Resolution, Response, resolve,
+/// };
+///
+/// # struct Provider;
+/// # impl Provider {
+/// #     async fn find_charge(&self, _key: &DerivedKey) -> Result<Option<String>, Error> { Ok(None) }
+/// # }
+/// async fn reconcile(
+///     store: &(impl IdempotencyStore + Inspect),
+///     provider: &Provider,
+/// ) -> Result<(), Error> {
+///     let mut after = None;
+///     loop {
+///         let page = store.lapsed(after.as_ref(), 100).await?;
+///         for record in page.records {
+///             // The others run again by themselves, with the next request.
+///             let Condition::Unresolved { .. } = record.condition else { continue };
+///             // Also ask whether the key is still remembered there: absent must mean "never charged".
+///             let key = record.operation.derived_key("charge");
+///             let (resolution, reason) = match provider.find_charge(&key).await? {
+///                 Some(id) => {
+///                     let answer = Answer::from(Response::new(201).body(id));
+///                     (Resolution::Complete(answer), "found at the provider")
+///                 }
+///                 None => (Resolution::Forget, "unknown to the provider"),
+///             };
+///             resolve(store, &record.holder, resolution, reason).await?;
+///         }
+///         after = page.next;
+///         if after.is_none() {
+///             return Ok(());
+///         }
 ///     }
-///     Ok(())
 /// }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
+/// #     reconcile(&idem_core::MemoryStore::new(), &Provider).await
+/// # }
 /// ```
 pub async fn resolve<S: IdempotencyStore + ?Sized>(
     store: &S,

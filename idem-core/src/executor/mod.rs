@@ -16,6 +16,8 @@ mod reserving;
 mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "json")]
+mod values;
 
 use std::fmt;
 use std::future::Future;
@@ -30,6 +32,8 @@ pub use self::executed::{ExecuteError, Executed, Recorded, Verdict};
 pub use self::held::Held;
 pub use self::reservation::Reservation;
 pub use self::settings::{Builder, OnConflict};
+#[cfg(feature = "json")]
+pub use self::values::{ExecuteValueError, ExecutedValue};
 
 use self::background::Background;
 use self::calls::Calls;

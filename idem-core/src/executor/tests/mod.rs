@@ -9,3 +9,5 @@ mod leases;
 mod lost_answers;
 mod observed;
 mod support;
+#[cfg(feature = "json")]
+mod values;
