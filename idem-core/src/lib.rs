@@ -68,12 +68,14 @@
 //! | read the rules | [`machine`]: the specification, as pure functions |
 //! | write a store | [`IdempotencyStore`], [`Inspect`] |
 //! | run jobs whose answer is a value | `Idempotency::execute_value`, feature `json` |
+//! | spare a database rapid repeats | [`Cached`], [`Cache`] |
 //! | give the space of expired records back | [`Janitor`] |
 //! | settle what nobody attends any more | [`Inspect::lapsed`], [`resolve`] |
 //! | test with time under control | [`ManualClock`] |
 //!
 //! # Features
 //! - `json`: values instead of responses, stored as JSON (adds serde and serde_json). Off by default.
+//! - `memory-cache`: `MemoryCache`, for [`Cached`] (adds quick_cache). Off by default.
 //!
 //! # What it needs
 //! A tokio runtime with time enabled, for the executor and for [`MemoryStore`]'s
@@ -82,6 +84,7 @@
 //! Spans and events go to `tracing`; keys and scopes appear in them as short digests, answers and
 //! fingerprints never.
 
+mod cached;
 mod codec;
 mod derived_key;
 mod digest;
@@ -108,6 +111,9 @@ mod test_support;
 mod time;
 mod token;
 
+#[cfg(feature = "memory-cache")]
+pub use cached::MemoryCache;
+pub use cached::{Cache, CacheKey, CacheValue, Cached};
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
 pub use executor::{

@@ -6,7 +6,7 @@ use crate::{Answer, OnLapse, Operation, Progress, Terms, Token};
 
 /// A try at reserving an operation.
 ///
-/// A resend after a lost answer is the same value again, token included.
+/// A resend after a lost answer is the same again, token included, [marked](Self::resent) as such.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReserveRequest {
@@ -21,6 +21,9 @@ pub struct ReserveRequest {
     /// The longest age for running again: no takeover of a record whose first reservation is as old
     /// or older (law R5).
     pub longest_age: Option<Duration>,
+    /// This try was sent before, and may have been applied. Stores treat it as any other; a cache must
+    /// not answer it, for only the store knows whether the try has won.
+    pub resend: bool,
 }
 
 impl ReserveRequest {
@@ -32,6 +35,7 @@ impl ReserveRequest {
             terms,
             on_lapse: OnLapse::RunAgain,
             longest_age: None,
+            resend: false,
         }
     }
 
@@ -39,6 +43,13 @@ impl ReserveRequest {
     #[must_use]
     pub fn on_lapse(mut self, on_lapse: OnLapse) -> Self {
         self.on_lapse = on_lapse;
+        self
+    }
+
+    /// The same try, sent again.
+    #[must_use]
+    pub fn resent(mut self) -> Self {
+        self.resend = true;
         self
     }
 

@@ -38,10 +38,7 @@ pub(crate) fn response_len(response: &Response) -> usize {
 }
 
 pub(crate) fn decode_response(bytes: &[u8]) -> Result<Response, Error> {
-    let mut input = Reader {
-        what: "response",
-        rest: bytes,
-    };
+    let mut input = Reader::new("response", bytes);
     input.version(RESPONSE_VERSION)?;
     let mut response = Response::new(input.u16()?);
     for (name, value) in input.lines()? {
@@ -82,27 +79,13 @@ pub(crate) fn encode_record(record: &Record) -> Vec<u8> {
                 }
             }
         }
-        State::Completed(Answer::Full(response)) => {
-            out.push(1);
-            write_bytes(&mut out, &encode_response(response));
-        }
-        State::Completed(Answer::NotRetained {
-            status,
-            body_length,
-        }) => {
-            out.push(2);
-            out.extend(status.to_be_bytes());
-            out.extend(body_length.to_be_bytes());
-        }
+        State::Completed(answer) => encode_answer(&mut out, answer),
     }
     out
 }
 
 pub(crate) fn decode_record(bytes: &[u8]) -> Result<Record, Error> {
-    let mut input = Reader {
-        what: "record",
-        rest: bytes,
-    };
+    let mut input = Reader::new("record", bytes);
     input.version(RECORD_VERSION)?;
     let fingerprint_version = input.u8()?;
     let record = Record {
@@ -134,16 +117,45 @@ pub(crate) fn decode_record(bytes: &[u8]) -> Result<Record, Error> {
                     },
                 },
             }),
-            1 => State::Completed(Answer::Full(decode_response(input.bytes()?)?)),
-            2 => State::Completed(Answer::NotRetained {
-                status: input.u16()?,
-                body_length: input.u64()?,
-            }),
-            _ => return Err(input.corrupt("unknown state")),
+            tag => State::Completed(decode_answer_tagged(tag, &mut input)?),
         },
     };
     input.end()?;
     Ok(record)
+}
+
+/// With a tag of 1 or 2: in a record, 0 is a state of its own.
+pub(crate) fn encode_answer(out: &mut Vec<u8>, answer: &Answer) {
+    match answer {
+        Answer::Full(response) => {
+            out.push(1);
+            write_bytes(out, &encode_response(response));
+        }
+        Answer::NotRetained {
+            status,
+            body_length,
+        } => {
+            out.push(2);
+            out.extend(status.to_be_bytes());
+            out.extend(body_length.to_be_bytes());
+        }
+    }
+}
+
+pub(crate) fn decode_answer(input: &mut Reader<'_>) -> Result<Answer, Error> {
+    let tag = input.u8()?;
+    decode_answer_tagged(tag, input)
+}
+
+fn decode_answer_tagged(tag: u8, input: &mut Reader<'_>) -> Result<Answer, Error> {
+    match tag {
+        1 => Ok(Answer::Full(decode_response(input.bytes()?)?)),
+        2 => Ok(Answer::NotRetained {
+            status: input.u16()?,
+            body_length: input.u64()?,
+        }),
+        _ => Err(input.corrupt("unknown state")),
+    }
 }
 
 fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -160,13 +172,17 @@ fn write_lines(out: &mut Vec<u8>, lines: &[Header]) {
 }
 
 /// Takes fields from the front of what is left.
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     what: &'static str,
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    fn corrupt(&self, why: &str) -> Error {
+    pub(crate) fn new(what: &'static str, bytes: &'a [u8]) -> Self {
+        Self { what, rest: bytes }
+    }
+
+    pub(crate) fn corrupt(&self, why: &str) -> Error {
         Error::corrupt(format!("stored {} cannot be read: {why}", self.what))
     }
 
@@ -179,13 +195,13 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    fn u8(&mut self) -> Result<u8, Error> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Error> {
         Ok(u8::from_be_bytes(self.array()?))
     }
 
@@ -232,14 +248,14 @@ impl<'a> Reader<'a> {
         Ok(lines)
     }
 
-    fn version(&mut self, known: u8) -> Result<(), Error> {
+    pub(crate) fn version(&mut self, known: u8) -> Result<(), Error> {
         match self.u8()? {
             version if version == known => Ok(()),
             version => Err(self.corrupt(&format!("format {version} is not known, only {known}"))),
         }
     }
 
-    fn end(&self) -> Result<(), Error> {
+    pub(crate) fn end(&self) -> Result<(), Error> {
         if self.rest.is_empty() {
             Ok(())
         } else {

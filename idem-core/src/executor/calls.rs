@@ -48,7 +48,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 impl Calls {
     pub(crate) async fn reserve(&self, request: &ReserveRequest) -> Result<Sent<Outcome>, Error> {
-        self.send(|| self.store.reserve(request)).await
+        let again = request.clone().resent();
+        self.send_marked(|resend| self.store.reserve(if resend { &again } else { request }))
+            .await
     }
 
     /// Records an answer; one that turns out to be too large for this store without its body, which
@@ -105,12 +107,22 @@ impl Calls {
     }
 
     async fn send<'a, T>(&self, call: impl Fn() -> StoreCall<'a, T>) -> Result<Sent<T>, Error> {
+        self.send_marked(|_resend| call()).await
+    }
+
+    /// Sends a call until it is answered, within bounds; `call` is told whether it is a resend.
+    async fn send_marked<'a, T>(
+        &self,
+        call: impl Fn(bool) -> StoreCall<'a, T>,
+    ) -> Result<Sent<T>, Error> {
+        let mut first = true;
         let first_sent = Instant::now();
         let mut pause = FIRST_PAUSE;
         let mut resent = false;
         loop {
             let sent_at = Instant::now();
-            match self.once(self.settings.call_timeout, &call).await {
+            let resend = !std::mem::replace(&mut first, false);
+            match self.once(self.settings.call_timeout, || call(resend)).await {
                 Ok(value) => {
                     return Ok(Sent {
                         value,
