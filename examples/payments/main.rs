@@ -1,0 +1,52 @@
+//! A payments server that survives retries.
+//!
+//! - `cargo run --example payments` plays a story over real HTTP against itself, and says of every
+//!   scene whether it came out as expected.
+//! - `cargo run --example payments -- --sabotage forget` plays it on a wrong store.
+//! - `cargo run --example payments -- serve` serves.
+//!
+//! Read `server.rs` first, the part to copy: how a request is made idempotent by hand. Then `payment.rs`,
+//! the handler, and `outcome.rs`, what a client is told.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal: what it prints is what it is for"
+)]
+
+mod client;
+mod flags;
+mod key_header;
+mod outcome;
+mod payment;
+mod principal;
+mod problem;
+mod provider;
+mod sabotage;
+mod scenes;
+mod serve;
+mod server;
+mod stage;
+mod store;
+mod story;
+
+use std::process::ExitCode;
+
+use flags::Command;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match flags::parse(lexopt::Parser::from_env()) {
+        Ok(Command::Help) => {
+            println!("{}", flags::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Command::Story { sabotage }) => Ok(story::play(sabotage).await),
+        Ok(Command::Serve(flags)) => serve::serve(flags).await,
+        Err(wrong) => Err(wrong),
+    };
+    done.unwrap_or_else(|wrong| {
+        eprintln!("payments: {wrong}");
+        ExitCode::from(2)
+    })
+}

@@ -1,0 +1,82 @@
+//! Twenty requests with one key at the same instant.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use super::{ANA, PAYMENT};
+use crate::client::{Answer, Failure};
+use crate::stage::Stage;
+
+const REQUESTS: usize = 20;
+
+pub(crate) async fn rejected(stage: Stage) -> Result<String, Failure> {
+    let mut held = stage.hold_answers();
+    let mut requests = send_at_once(&stage).await?;
+    // While the one that won waits for the provider, the others have their answers.
+    let winner = held.next().await;
+    let mut answers = Vec::new();
+    for _ in 1..REQUESTS {
+        answers.push(next(&mut requests).await?);
+    }
+    winner.answer();
+    answers.push(next(&mut requests).await?);
+    let charges = stage.charges().await?;
+    Ok(format!("{}; charges: {charges}", counted(&answers)))
+}
+
+pub(crate) async fn waiting(stage: Stage) -> Result<String, Failure> {
+    let mut held = stage.hold_answers();
+    let mut requests = send_at_once(&stage).await?;
+    let winner = held.next().await;
+    // One may still be on its way to the store: then it finds the answer instead of waiting for it.
+    stage.until(|traffic| traffic.begun == REQUESTS).await;
+    drop(held);
+    winner.answer();
+    let mut answers = Vec::new();
+    for _ in 0..REQUESTS {
+        answers.push(next(&mut requests).await?);
+    }
+    let differs = |answer: &&Answer| answer.compared_to(&answers[0]) != "same bytes";
+    let same = answers
+        .iter()
+        .find(differs)
+        .map_or("same bytes", |_| "OTHER BYTES");
+    let charges = stage.charges().await?;
+    Ok(format!("{}, {same}; charges: {charges}", counted(&answers)))
+}
+
+type Requests = JoinSet<Result<Answer, Failure>>;
+
+async fn send_at_once(stage: &Stage) -> Result<Requests, Failure> {
+    let start = Arc::new(Barrier::new(REQUESTS));
+    let mut requests = JoinSet::new();
+    for _ in 0..REQUESTS {
+        let start = Arc::clone(&start);
+        let connection = stage.connect().await?;
+        requests.spawn(async move {
+            start.wait().await;
+            connection.pay(ANA, Some("order-1"), PAYMENT).await
+        });
+    }
+    Ok(requests)
+}
+
+async fn next(requests: &mut Requests) -> Result<Answer, Failure> {
+    requests.join_next().await.ok_or("no request is left")??
+}
+
+/// `1 x 201, 19 x 409 in-flight retry 1s`
+fn counted(answers: &[Answer]) -> String {
+    let mut counts = BTreeMap::new();
+    for answer in answers {
+        *counts.entry(answer.to_string()).or_insert(0) += 1;
+    }
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(what, n)| format!("{n} x {what}"))
+        .collect();
+    counts.join(", ")
+}

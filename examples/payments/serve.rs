@@ -1,0 +1,106 @@
+//! `payments serve`: from the flags to a server, and to its end without losing a payment.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use idempotency::{Idempotency, MonotonicClock};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use crate::flags::Serve;
+use crate::provider::Provider;
+use crate::server::{self, App};
+
+/// How long a shutdown waits for each of: open connections, running payments, unrecorded answers.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves until a signal. `Err`: what is wrong with the flags, in one line.
+pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
+    let store = flags.store.open().await?;
+    let idempotency = Idempotency::builder(store)
+        .lease(flags.lease)
+        .retention(flags.retention)
+        .on_conflict(flags.on_conflict)
+        .on_lapse(flags.on_lapse)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let app = App {
+        idempotency,
+        provider: Provider::new(
+            MonotonicClock::new(),
+            flags.provider_window,
+            flags.provider_latency,
+        ),
+        running: TaskTracker::new(),
+    };
+    let cannot_listen = |error| {
+        let listen = flags.listen;
+        format!("cannot listen on {listen}: {error}; give a free address with --listen")
+    };
+    let listener = TcpListener::bind(flags.listen)
+        .await
+        .map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
+    // Before anybody is told that the server is there: a signal from then on drains it.
+    let stopping = stop_signal().map_err(|error| format!("cannot listen to signals: {error}"))?;
+    announce(address);
+
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = axum::serve(listener, server::router(app.clone()))
+        .with_graceful_shutdown(async { _ = stopped.await });
+    let serving = tokio::spawn(serving.into_future());
+    stopping.await;
+    drop(stop);
+    Ok(drain(app, serving).await)
+}
+
+/// Ends in this order: no new requests, the payments that run (also those whose client has gone), then
+/// what the store has not acknowledged yet.
+async fn drain(app: App, serving: tokio::task::JoinHandle<std::io::Result<()>>) -> ExitCode {
+    // A client that never ends its request must not keep the server from ending.
+    let _ = timeout(PATIENCE, serving).await;
+    app.running.close();
+    let _ = timeout(PATIENCE, app.running.wait()).await;
+    let unrecorded = app.idempotency.drain(PATIENCE).await;
+    let running = app.running.len();
+    if running + unrecorded > 0 {
+        eprintln!("payments: ended with {running} payments running, {unrecorded} unrecorded");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
+
+fn announce(address: SocketAddr) {
+    let text = format!(
+        "listening on http://{address}\n\
+         curl -i http://{address}/payments -H 'Authorization: Bearer acct_812' \
+         -H 'Idempotency-Key: order-17' -H 'Content-Type: application/json' \
+         -d '{{\"amount\":\"150.00\",\"currency\":\"BRL\",\"customer_id\":\"cus_812\"}}'\n"
+    );
+    // Whoever started this may have closed the pipe: no reason not to serve.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Resolves at ctrl-c or SIGTERM. Signals are caught from when this returns, not from when it is
+/// awaited.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    Ok(async { _ = tokio::signal::ctrl_c().await })
+}

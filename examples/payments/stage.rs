@@ -1,0 +1,175 @@
+//! Where a scene plays: a server of its own on a port of its own, with a clock that stands still until
+//! the scene moves it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use idempotency::{Builder, Idempotency, IdempotencyStore, ManualClock, MemoryStore};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use crate::client::{Answer, Connection, Failure};
+use crate::provider::{HeldCalls, Provider};
+use crate::sabotage::Sabotage;
+use crate::server::{self, App};
+
+/// The heartbeat runs by the real clock, and a scene is over long before its first beat.
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+/// Of the store and of the provider.
+pub(crate) const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(crate) struct Stage {
+    pub(crate) clock: ManualClock,
+    /// What operators look at: never sabotaged.
+    pub(crate) records: MemoryStore,
+    pub(crate) store: Arc<dyn IdempotencyStore>,
+    address: SocketAddr,
+    pub(crate) provider: Provider,
+    running: TaskTracker,
+    traffic: watch::Sender<Traffic>,
+    _serving: AbortOnDropHandle<std::io::Result<()>>,
+}
+
+/// What the server's doorman has counted.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Traffic {
+    pub(crate) begun: usize,
+    /// Requests that were dropped before they were answered.
+    pub(crate) hung_up: usize,
+}
+
+impl Stage {
+    pub(crate) async fn set(
+        sabotage: Option<Sabotage>,
+        settings: impl FnOnce(Builder) -> Builder,
+    ) -> Result<Self, Failure> {
+        let clock = ManualClock::new();
+        let records = MemoryStore::with_clock(clock.clone());
+        let store = match sabotage {
+            Some(sabotage) => sabotage.wrap(records.clone()),
+            None => Arc::new(records.clone()),
+        };
+        let builder = Idempotency::builder(Arc::clone(&store))
+            .lease(LEASE)
+            .retention(RETENTION);
+        let provider = Provider::new(clock.clone(), RETENTION, Duration::ZERO);
+        let app = App {
+            idempotency: settings(builder).build()?,
+            provider: provider.clone(),
+            running: TaskTracker::new(),
+        };
+        let running = app.running.clone();
+        let traffic = watch::Sender::default();
+        let router = server::router(app).layer(from_fn_with_state(traffic.clone(), count_traffic));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let serving = tokio::spawn(axum::serve(listener, router).into_future());
+        Ok(Self {
+            clock,
+            records,
+            store,
+            address,
+            provider,
+            running,
+            traffic,
+            _serving: AbortOnDropHandle::new(serving),
+        })
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        Connection::open(self.address).await
+    }
+
+    /// `POST /payments`, to its answer.
+    pub(crate) async fn pay(&self, client: &str, key: &str, body: &str) -> Result<Answer, Failure> {
+        self.connect().await?.pay(client, Some(key), body).await
+    }
+
+    /// The same in the background. To hang up is to abort it.
+    pub(crate) fn begin_pay(
+        &self,
+        client: &'static str,
+        key: &'static str,
+        body: &'static str,
+    ) -> JoinHandle<Result<Answer, Failure>> {
+        let address = self.address;
+        tokio::spawn(async move {
+            Connection::open(address)
+                .await?
+                .pay(client, Some(key), body)
+                .await
+        })
+    }
+
+    /// `GET /ledger`.
+    pub(crate) async fn ledger(&self) -> Result<Value, Failure> {
+        self.connect().await?.get("/ledger").await?.json()
+    }
+
+    /// How often money was taken, by the ledger.
+    pub(crate) async fn charges(&self) -> Result<usize, Failure> {
+        Ok(self.ledger().await?["charges"]
+            .as_array()
+            .map_or(0, Vec::len))
+    }
+
+    /// How often the provider was called, by the ledger.
+    pub(crate) async fn calls(&self) -> Result<Value, Failure> {
+        Ok(self.ledger().await?["provider_calls"].take())
+    }
+
+    /// From now on the provider charges at once, and its answers wait until they are let go.
+    pub(crate) fn hold_answers(&self) -> HeldCalls {
+        self.provider.hold_answers()
+    }
+
+    /// Until no payment runs, also none whose client has gone.
+    pub(crate) async fn payments_end(&self) {
+        self.running.close();
+        self.running.wait().await;
+    }
+
+    pub(crate) async fn until(&self, reached: impl FnMut(&Traffic) -> bool) {
+        let mut traffic = self.traffic.subscribe();
+        // The sender lives in `self`, so this cannot end otherwise.
+        let _ = traffic.wait_for(reached).await;
+    }
+}
+
+async fn count_traffic(
+    State(traffic): State<watch::Sender<Traffic>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut request_ends = Ends {
+        traffic,
+        answered: false,
+    };
+    request_ends
+        .traffic
+        .send_modify(|traffic| traffic.begun += 1);
+    let response = next.run(request).await;
+    request_ends.answered = true;
+    response
+}
+
+/// Dropped after everything else of its request: what the hang-up stops has stopped by then.
+struct Ends {
+    traffic: watch::Sender<Traffic>,
+    answered: bool,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.traffic.send_modify(|traffic| traffic.hung_up += 1);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Plays the scenes, and prints a line for each: what it is, what is expected, what was seen.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use idempotency::{Builder, OnConflict, OnLapse};
+use tokio::time::timeout;
+
+use crate::client::Failure;
+use crate::sabotage::Sabotage;
+use crate::scenes::{answers, at_once, interrupted};
+use crate::stage::Stage;
+
+/// A scene that hangs is wrong, not endless. None waits for the time: this is for a wrong store.
+const LONGEST_SCENE: Duration = Duration::from_secs(15);
+
+struct Story {
+    sabotage: Option<Sabotage>,
+    wrong: Vec<&'static str>,
+    played: usize,
+}
+
+/// Whether every scene came out as expected, as an exit code.
+#[rustfmt::skip]
+pub(crate) async fn play(sabotage: Option<Sabotage>) -> ExitCode {
+    let mut story = Story { sabotage, wrong: Vec::new(), played: 0 };
+    let plain = |settings: Builder| settings;
+    let waiting = |settings: Builder| settings.on_conflict(OnConflict::Wait { up_to: 4 * LONGEST_SCENE });
+    let holding = |settings: Builder| settings.on_lapse(OnLapse::Hold);
+
+    println!("Each scene plays over HTTP, against a server of its own on 127.0.0.1.\n");
+    line("scene", "expected", "seen", "");
+    story.scene("a first request", "201; charges: 1", plain, answers::first_request).await;
+    story.scene("the same request again", "201 replayed, same bytes; charges: 1", plain, answers::repeat).await;
+    story.scene("the same key, another payload", "422 key-reused; charges: 1", plain, answers::other_payload).await;
+    story.scene("20 at the same instant", "1 x 201, 19 x 409 in-flight retry 1s; charges: 1", plain, at_once::rejected).await;
+    story.scene("20 at once, in wait mode", "1 x 201, 19 x 201 replayed, same bytes; charges: 1", waiting, at_once::waiting).await;
+    story.scene("no key", "400 key-missing; charges: 0", plain, answers::no_key).await;
+    story.scene("the amount abc", answers::INVALID_EXPECTED, plain, answers::invalid_amount).await;
+    story.scene("a declined card", answers::DECLINED_EXPECTED, plain, answers::declined).await;
+    story.scene("two clients, one key", "201, 201, own answers; charges: 2", plain, answers::two_clients).await;
+    story.scene("a handler outlives its lease", interrupted::LEASE_EXPECTED, plain, interrupted::outlives_its_lease).await;
+    story.scene("a client hangs up", interrupted::HANG_UP_EXPECTED, plain, interrupted::hangs_up).await;
+    story.scene("an attempt crashes under hold", interrupted::CRASH_EXPECTED, holding, interrupted::crashes).await;
+    story.scene("after the retention", "201 replayed, then 201, new payment; charges: 2", plain, interrupted::after_retention).await;
+    story.end()
+}
+
+impl Story {
+    /// A scene says what it has seen in the words of what is expected, so nothing is checked that is
+    /// not printed.
+    async fn scene(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+        settings: impl FnOnce(Builder) -> Builder,
+        play: impl AsyncFnOnce(Stage) -> Result<String, Failure>,
+    ) {
+        let scene = async { play(Stage::set(self.sabotage, settings).await?).await };
+        let seen = match timeout(LONGEST_SCENE, scene).await {
+            Ok(Ok(seen)) => seen,
+            Ok(Err(error)) => format!("error: {error}"),
+            Err(_) => format!("no end within {LONGEST_SCENE:?}"),
+        };
+        self.played += 1;
+        if seen == expected {
+            line(name, expected, "the same", "ok");
+        } else {
+            line(name, expected, &seen, "WRONG");
+            self.wrong.push(name);
+        }
+    }
+
+    fn end(self) -> ExitCode {
+        if self.wrong.is_empty() {
+            println!("\nall {} scenes came out as expected", self.played);
+            return ExitCode::SUCCESS;
+        }
+        let (wrong, played) = (self.wrong.len(), self.played);
+        println!(
+            "\n{wrong} of {played} scenes came out WRONG: {}",
+            self.wrong.join("; ")
+        );
+        ExitCode::FAILURE
+    }
+}
+
+fn line(scene: &str, expected: &str, seen: &str, verdict: &str) {
+    let line = format!("{scene:<30}  {expected:<79}  {seen:<8}  {verdict}");
+    println!("{}", line.trim_end());
+}
