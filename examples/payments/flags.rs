@@ -129,8 +129,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; give a duration, such as 500ms, 30s or 24h"))
+    humantime::parse_duration(text).map_err(|_| "give a duration, such as 500ms, 30s or 24h".into())
 }
 
 fn on_conflict(text: &str) -> Result<OnConflict, String> {

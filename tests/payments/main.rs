@@ -1,0 +1,9 @@
+//! The payments example from outside: its built binary as a child process, and raw HTTP.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod flags;
+mod http;
+mod process;
+mod serve;
+mod story;

@@ -1,0 +1,301 @@
+//! The server, from another process.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use crate::http::{Answer, Connection, PAYMENT, ledger, pay, request};
+use crate::process::Payments;
+
+/// Twenty requests with one key, begun together.
+fn twenty_at_once(address: SocketAddr) -> Vec<Answer> {
+    let start = Arc::new(Barrier::new(20));
+    let requests: Vec<_> = (0..20)
+        .map(|_| {
+            let start = Arc::clone(&start);
+            thread::spawn(move || {
+                let mut connection = Connection::open(address);
+                start.wait();
+                let lines = [
+                    "authorization: Bearer acct_812",
+                    "idempotency-key: order-17",
+                ];
+                connection.send("POST /payments", &lines, PAYMENT);
+                connection.answer()
+            })
+        })
+        .collect();
+    let answers = requests.into_iter().map(|request| request.join().unwrap());
+    answers.collect()
+}
+
+/// The answers that are the payment: all the same bytes, and one of them not a replay.
+fn assert_one_payment<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> Answer {
+    let answers: Vec<_> = answers.into_iter().collect();
+    let originals: Vec<_> = answers.iter().filter(|it| !it.is_replayed()).collect();
+    assert_eq!(originals.len(), 1, "{answers:#?}");
+    let original = originals[0].as_given();
+    assert_eq!(original.status, 201);
+    for answer in answers {
+        assert_eq!(answer.as_given(), original);
+    }
+    original
+}
+
+#[test]
+fn it_says_where_it_listens_and_what_to_try() {
+    let (mut payments, address) = Payments::serve(&[]);
+    let curl = payments.line();
+    let url = format!("http://{address}/payments ");
+    assert!(curl.starts_with("curl ") && curl.contains(&url), "{curl}");
+    for part in [
+        "-H 'Authorization: Bearer ",
+        "-H 'Idempotency-Key: ",
+        PAYMENT,
+    ] {
+        assert!(curl.contains(part), "{curl}");
+    }
+}
+
+#[test]
+fn twenty_at_once_are_one_charge() {
+    let (_payments, address) = Payments::serve(&["--provider-latency", "300ms"]);
+    let answers = twenty_at_once(address);
+    let (paid, conflicts): (Vec<_>, Vec<_>) = answers.iter().partition(|it| it.status == 201);
+    assert_one_payment(paid);
+    for conflict in conflicts {
+        assert_eq!(conflict.status, 409);
+        assert_eq!(conflict.problem(), "in-flight");
+        assert_eq!(conflict.header("retry-after"), Some("1"));
+        assert!(!conflict.is_replayed());
+    }
+    let ledger = ledger(address);
+    assert_eq!((ledger.charges.len(), ledger.provider_calls), (1, 1));
+}
+
+#[test]
+fn twenty_that_wait_get_one_answer() {
+    let (_payments, address) = Payments::serve(&[
+        "--provider-latency",
+        "300ms",
+        "--on-conflict",
+        // Longer than any machine takes for this.
+        "wait:60s",
+    ]);
+    assert_one_payment(&twenty_at_once(address));
+    let ledger = ledger(address);
+    assert_eq!((ledger.charges.len(), ledger.provider_calls), (1, 1));
+}
+
+#[test]
+fn a_payment_is_answered_and_is_in_the_ledger() {
+    let (_payments, address) = Payments::serve(&[]);
+    let paid = pay(address, "idempotency-key: order-17", PAYMENT);
+    assert_eq!(paid.status, 201);
+    assert!(!paid.is_replayed());
+    let payment = paid.json();
+    let id = payment["id"].as_str().unwrap();
+    assert_eq!(paid.header("location"), Some(&*format!("/payments/{id}")));
+    let charge = &ledger(address).charges[0];
+    for (member, value) in [
+        ("id", id),
+        ("amount", "150.00"),
+        ("currency", "BRL"),
+        ("customer_id", "cus_812"),
+    ] {
+        assert_eq!(payment[member], value);
+        assert_eq!(charge[member], value);
+    }
+    assert_eq!(charge["client"], "acct_812");
+    assert_eq!(charge["provider_key"].as_str().unwrap().len(), 36);
+    assert_eq!(charge.as_object().unwrap().len(), 6);
+}
+
+#[test]
+fn a_mark_that_comes_in_is_not_believed() {
+    let (_payments, address) = Payments::serve(&[]);
+    let lines = [
+        "authorization: Bearer acct_812",
+        "idempotency-key: order-17",
+        "idempotent-replayed: true",
+    ];
+    let paid = request(address, "POST /payments", &lines, PAYMENT);
+    assert_eq!((paid.status, paid.is_replayed()), (201, false));
+}
+
+#[test]
+fn the_query_is_part_of_the_operation() {
+    let (_payments, address) = Payments::serve(&[]);
+    let lines = [
+        "authorization: Bearer acct_812",
+        "idempotency-key: order-17",
+    ];
+    let send = |path| request(address, path, &lines, PAYMENT);
+    assert_eq!(send("POST /payments").status, 201);
+    assert_eq!(send("POST /payments?dry-run").problem(), "key-reused");
+    assert_eq!(send("POST /payments").status, 201);
+}
+
+#[test]
+fn what_is_refused_before_the_handler_does_not_use_up_the_key() {
+    let (_payments, address) = Payments::serve(&[]);
+    let key = "idempotency-key: order-17";
+    for authorization in [
+        "x-none: x",
+        "authorization: acct_812",
+        "authorization: Basic YTpi",
+        "authorization: Bearer",
+        "authorization: Bearer two words",
+        "authorization: Bearer a\r\nauthorization: Bearer b",
+    ] {
+        let refused = request(address, "POST /payments", &[authorization, key], PAYMENT);
+        assert_eq!(refused.status, 401, "{authorization}");
+        assert_eq!(refused.problem(), "unauthorized");
+        assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
+    }
+    let huge = format!("{PAYMENT}{}", " ".repeat(64 * 1024));
+    let refused = pay(address, key, &huge);
+    assert_eq!(refused.status, 413);
+    assert_eq!(refused.problem(), "body-too-large");
+    let paid = pay(address, key, PAYMENT);
+    assert_eq!((paid.status, paid.is_replayed()), (201, false));
+    assert_eq!(ledger(address).provider_calls, 1);
+}
+
+#[test]
+fn keys_are_bare_or_quoted_and_nothing_else() {
+    let (_payments, address) = Payments::serve(&[]);
+    let status = |value: &str| {
+        let answer = pay(address, &format!("idempotency-key: {value}"), PAYMENT);
+        match answer.status {
+            201 if answer.is_replayed() => "replayed".to_owned(),
+            201 => "paid".to_owned(),
+            _ => answer.problem(),
+        }
+    };
+    let long = "k".repeat(255);
+    for (value, expected) in [
+        ("abc", "paid"),
+        ("\"abc\"", "replayed"),
+        ("  abc\t", "replayed"),
+        ("ABC", "paid"),
+        ("8e03978e-40d5-43e8-bc93-6894a57f9324", "paid"),
+        (r#""a\"b\\c""#, "paid"),
+        ("\"with blanks\"", "paid"),
+        (&long, "paid"),
+        (&format!("\"{long}\""), "replayed"),
+        (&format!("{long}k"), "key-malformed"),
+        (&format!("\"{long}k\""), "key-malformed"),
+        ("", "key-malformed"),
+        ("   ", "key-malformed"),
+        ("\"\"", "key-malformed"),
+        ("\"abc", "key-malformed"),
+        ("abc\"", "key-malformed"),
+        ("\"abc\";p=1", "key-malformed"),
+        (r#""a\bc""#, "key-malformed"),
+        (r#""abc\"#, "key-malformed"),
+        ("\"a\tb\"", "key-malformed"),
+        ("\"ä\"", "key-malformed"),
+        ("ä", "key-malformed"),
+        ("a b", "key-malformed"),
+        ("a,b", "key-malformed"),
+        ("a\r\nidempotency-key: a", "key-malformed"),
+    ] {
+        assert_eq!(status(value), expected, "{value}");
+    }
+    assert_eq!(pay(address, "x-none: x", PAYMENT).problem(), "key-missing");
+}
+
+#[test]
+fn an_amount_is_an_exact_decimal() {
+    let (_payments, address) = Payments::serve(&[]);
+    let body =
+        |amount: &str| format!(r#"{{"amount":{amount},"currency":"BRL","customer_id":"c"}}"#);
+    let paid = ["\"0.01\"", "\"1.00\"", "\"10.50\"", "\"999999999999.99\""];
+    let refused = [
+        "\"0.00\"",
+        "\"-1.00\"",
+        "\"+1.00\"",
+        "\"1\"",
+        "\"1.0\"",
+        "\"1.000\"",
+        "\"01.00\"",
+        "\".50\"",
+        "\"1,00\"",
+        "\"1.0a\"",
+        "\"1e2.00\"",
+        "\"1.00 \"",
+        "\"1000000000000.00\"",
+        "\"\"",
+        "1.00",
+        "1",
+        "null",
+        "\"abc\"",
+        "\"١.00\"",
+    ];
+    let expected = paid.map(|it| (it, 201)).into_iter();
+    for (n, (amount, status)) in expected.chain(refused.map(|it| (it, 400))).enumerate() {
+        let answer = pay(address, &format!("idempotency-key: {n}"), &body(amount));
+        assert_eq!(answer.status, status, "{amount}");
+        if status == 400 {
+            assert_eq!(answer.problem(), "invalid-payment", "{amount}");
+        }
+    }
+    assert_eq!(ledger(address).charges.len(), paid.len());
+}
+
+#[cfg(unix)]
+mod signals {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    const LATENCY: Duration = Duration::from_millis(500);
+
+    /// A payment whose charge is made and whose answer is still on its way.
+    fn begin_payment(address: SocketAddr) -> Connection {
+        let mut connection = Connection::open(address);
+        let lines = [
+            "authorization: Bearer acct_812",
+            "idempotency-key: order-17",
+        ];
+        connection.send("POST /payments", &lines, PAYMENT);
+        while ledger(address).charges.is_empty() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        connection
+    }
+
+    #[test]
+    fn sigterm_lets_a_payment_end() {
+        let (payments, address) = Payments::serve(&["--provider-latency", "500ms"]);
+        let connection = begin_payment(address);
+        payments.terminate();
+        assert_eq!(connection.answer().status, 201);
+        let ended = payments.ended();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        assert_eq!(ended.stderr, "");
+    }
+
+    #[test]
+    fn sigterm_lets_a_payment_end_whose_client_has_gone() {
+        let begun = Instant::now();
+        let (payments, address) = Payments::serve(&["--provider-latency", "500ms"]);
+        drop(begin_payment(address));
+        payments.terminate();
+        let ended = payments.ended();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        assert!(
+            begun.elapsed() >= LATENCY,
+            "it did not wait for the payment"
+        );
+    }
+
+    #[test]
+    fn sigterm_ends_an_idle_server_at_once() {
+        let (payments, address) = Payments::serve(&[]);
+        let _idle = Connection::open(address);
+        payments.terminate();
+        assert_eq!(payments.ended().status.code(), Some(0));
+    }
+}
