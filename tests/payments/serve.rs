@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 use crate::http::{Answer, Connection, PAYMENT, ledger, pay, request};
 use crate::process::Payments;
@@ -244,9 +245,30 @@ fn an_amount_is_an_exact_decimal() {
     assert_eq!(ledger(address).charges.len(), paid.len());
 }
 
+/// Pays with one key until it is new again, which takes real time here.
+fn pay_until_forgotten(provider_window: &str) -> usize {
+    let short = ["--lease", "500ms", "--retention", "1s"];
+    let flags = [&short[..], &["--provider-window", provider_window]].concat();
+    let (_payments, address) = Payments::serve(&flags);
+    let key = "idempotency-key: order-17";
+    assert_eq!(pay(address, key, PAYMENT).status, 201);
+    while pay(address, key, PAYMENT).is_replayed() {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let ledger = ledger(address);
+    assert_eq!(ledger.provider_calls, 2);
+    ledger.charges.len()
+}
+
+#[test]
+fn a_key_is_new_after_the_retention_and_charged_again_after_the_providers_window() {
+    assert_eq!(pay_until_forgotten("24h"), 1);
+    assert_eq!(pay_until_forgotten("0s"), 2);
+}
+
 #[cfg(unix)]
 mod signals {
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 
