@@ -5,5 +5,6 @@
 mod flags;
 mod http;
 mod process;
+mod requests;
 mod serve;
 mod story;
