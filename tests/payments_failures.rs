@@ -35,7 +35,6 @@ use idempotency::{
 };
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
-use tokio_util::task::TaskTracker;
 
 use self::http::{PAYMENT, ledger, pay};
 use self::provider::Provider;
@@ -50,7 +49,6 @@ fn serve(settings: Builder) -> (Runtime, SocketAddr, Provider) {
     let app = App {
         idempotency: settings.build().unwrap(),
         provider: provider.clone(),
-        running: TaskTracker::new(),
     };
     let runtime = Runtime::new().unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();

@@ -10,8 +10,7 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::{get, post};
-use idempotency::{ExecuteError, Fingerprint, Idempotency, Operation};
-use tokio_util::task::TaskTracker;
+use idempotency::{ExecuteError, Fingerprint, Idempotency, Operation, Reservation};
 
 use crate::key_header;
 use crate::outcome;
@@ -26,8 +25,6 @@ const BODY_LIMIT: usize = 64 * 1024;
 pub(crate) struct App {
     pub(crate) idempotency: Idempotency,
     pub(crate) provider: Provider,
-    /// The payments that are running, for a shutdown to wait for.
-    pub(crate) running: TaskTracker,
 }
 
 pub(crate) fn router(app: App) -> Router {
@@ -61,21 +58,18 @@ async fn create_payment(
 
     // In a task of its own: the server drops this future when the client hangs up, and a payment must
     // not stop half-way.
-    let executing = app.running.clone().spawn(async move {
-        let pay = async |reservation| {
-            let answer = payment::pay(&app.provider, principal, &body, &reservation).await;
-            Ok::<_, Infallible>(answer)
-        };
-        app.idempotency.execute(&operation, pay).await
-    });
-    match executing.await {
-        Ok(Ok(executed)) => outcome::to_http(executed),
-        Ok(Err(ExecuteError::Store(_))) => Err(Problem::new(
+    let pay = |reservation: Reservation| async move {
+        let answer = payment::pay(&app.provider, principal, &body, &reservation).await;
+        Ok::<_, Infallible>(answer)
+    };
+    match app.idempotency.execute_detached(operation, pay).await {
+        Ok(executed) => outcome::to_http(executed),
+        Err(ExecuteError::Store(_)) => Err(Problem::new(
             Kind::StoreUnavailable,
             "this request charged nothing: send it again, with the same Idempotency-Key",
         )),
-        Ok(Err(ExecuteError::Handler(never))) => match never {},
-        Err(_panicked) => Err(Problem::new(
+        Err(ExecuteError::Handler(never)) => match never {},
+        Err(ExecuteError::Panicked(_)) => Err(Problem::new(
             Kind::OutcomeUnknown,
             "it may have charged: send it again, with the same Idempotency-Key",
         )),

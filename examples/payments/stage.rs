@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::{Answer, Connection, Failure};
 use crate::provider::{HeldCalls, Provider};
@@ -32,7 +32,7 @@ pub(crate) struct Stage {
     pub(crate) store: Arc<dyn IdempotencyStore>,
     address: SocketAddr,
     pub(crate) provider: Provider,
-    running: TaskTracker,
+    idempotency: Idempotency,
     traffic: watch::Sender<Traffic>,
     _serving: AbortOnDropHandle<std::io::Result<()>>,
 }
@@ -63,9 +63,8 @@ impl Stage {
         let app = App {
             idempotency: settings(builder).build()?,
             provider: provider.clone(),
-            running: TaskTracker::new(),
         };
-        let running = app.running.clone();
+        let idempotency = app.idempotency.clone();
         let traffic = watch::Sender::default();
         let router = server::router(app).layer(from_fn_with_state(traffic.clone(), count_traffic));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -77,7 +76,7 @@ impl Stage {
             store,
             address,
             provider,
-            running,
+            idempotency,
             traffic,
             _serving: AbortOnDropHandle::new(serving),
         })
@@ -132,8 +131,8 @@ impl Stage {
 
     /// Until no payment runs, also none whose client has gone.
     pub(crate) async fn payments_end(&self) {
-        self.running.close();
-        self.running.wait().await;
+        // Whoever waits for longer than a scene may take is ended with it.
+        self.idempotency.drain(Duration::MAX).await;
     }
 
     pub(crate) async fn until(&self, reached: impl FnMut(&Traffic) -> bool) {

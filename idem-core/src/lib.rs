@@ -111,6 +111,8 @@ mod test_support;
 mod time;
 mod token;
 
+/// The attribute that implementations of this crate's traits need, in the version that fits.
+pub use async_trait::async_trait;
 #[cfg(feature = "memory-cache")]
 pub use cached::MemoryCache;
 pub use cached::{Cache, CacheKey, CacheValue, Cached};

@@ -89,6 +89,7 @@ impl Payments {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
                 None if Instant::now() > deadline => panic!("no end within {LONGEST:?}"),
+                // why: the standard library has no wait with a deadline
                 None => thread::sleep(Duration::from_millis(5)),
             }
         };

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::http::{Answer, Connection, PAYMENT, ledger, pay};
 use crate::process::Payments;
@@ -119,7 +119,10 @@ fn pay_until_forgotten(provider_window: &str) -> usize {
     let (_payments, address) = Payments::serve(&flags);
     let key = "idempotency-key: order-17";
     assert_eq!(pay(address, key, PAYMENT).status, 201);
+    let asked = Instant::now();
     while pay(address, key, PAYMENT).is_replayed() {
+        assert!(asked.elapsed() < Duration::from_secs(60), "never forgotten");
+        // why: the retention of a served process is real time
         thread::sleep(Duration::from_millis(50));
     }
     let ledger = ledger(address);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// Counts the tasks, and tells them when to give up.
@@ -36,6 +37,22 @@ impl Background {
             drop(counted);
         });
         true
+    }
+
+    /// Runs `task` by itself and gives its output to whoever still waits.
+    ///
+    /// # Panics
+    /// Outside a runtime.
+    pub(crate) fn spawn_joined<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let counted = Counted::new(&self.0);
+        Handle::current().spawn(async move {
+            let output = task.await;
+            drop(counted);
+            output
+        })
     }
 
     /// Sleeps, and says whether to go on afterwards.

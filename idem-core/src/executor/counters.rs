@@ -38,7 +38,7 @@ counters! {
     unresolved,
     /// Keys used for another operation.
     mismatches,
-    /// Handlers that failed with an error.
+    /// Handlers that failed with an error. A panic is not counted: it ends the call.
     handler_errors,
     /// Requests that were refused because the store did not answer.
     store_errors,
@@ -80,6 +80,7 @@ impl Counting {
             }
             Ok(Executed::Mismatch) => (&self.mismatches, "mismatch"),
             Err(ExecuteError::Handler(_)) => (&self.handler_errors, "handler failed"),
+            Err(ExecuteError::Panicked(_)) => (&self.handler_errors, "handler panicked"),
             Err(ExecuteError::Store(_)) => (&self.store_errors, "store failed"),
         };
         add_one(counter);

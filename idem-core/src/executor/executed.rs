@@ -1,5 +1,6 @@
 //! What a handler may say, and what a caller is told.
 
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
@@ -48,6 +49,11 @@ pub enum Executed {
 }
 
 impl Executed {
+    /// Whether the answer is another run's: what a server marks as a replay.
+    pub fn is_replayed(&self) -> bool {
+        matches!(self, Self::Replayed(_))
+    }
+
     /// The response to send, own or replayed, if there is one and it was kept.
     pub fn response(&self) -> Option<&Response> {
         match self {
@@ -88,6 +94,9 @@ pub enum ExecuteError<E> {
     /// [`RunAgain`](crate::OnLapse::RunAgain) the next request runs again; under
     /// [`Hold`](crate::OnLapse::Hold) the operation is unresolved once its lease lapses.
     Handler(E),
+    /// The handler of [`execute_detached`](crate::Idempotency::execute_detached) panicked, with this:
+    /// otherwise as [`Handler`](Self::Handler).
+    Panicked(Box<dyn Any + Send>),
 }
 
 impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
@@ -95,6 +104,7 @@ impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
         match self {
             Self::Store(_) => f.write_str("the handler did not run: the store failed"),
             Self::Handler(_) => f.write_str("the handler failed"),
+            Self::Panicked(_) => f.write_str("the handler panicked"),
         }
     }
 }
@@ -104,6 +114,7 @@ impl<E: StdError + 'static> StdError for ExecuteError<E> {
         match self {
             Self::Store(error) => Some(error),
             Self::Handler(error) => Some(error),
+            Self::Panicked(_) => None,
         }
     }
 }

@@ -194,6 +194,45 @@ impl Idempotency {
         result
     }
 
+    /// As [`execute`](Self::execute), in a task of its own: whoever goes away, the handler runs to its
+    /// end and its verdict is recorded. For servers, which drop a request's future when its client hangs
+    /// up.
+    ///
+    /// [`drain`](Self::drain) waits for these tasks, too.
+    ///
+    /// # Errors
+    /// Those of [`execute`](Self::execute); [`ExecuteError::Panicked`] instead of a panic.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    ///
+    /// Dropped: nothing is lost, the task goes on.
+    pub async fn execute_detached<H, F, V, E>(
+        &self,
+        operation: Operation,
+        handler: H,
+    ) -> Result<Executed, ExecuteError<E>>
+    where
+        H: FnOnce(Reservation) -> F + Send + 'static,
+        F: Future<Output = Result<V, E>> + Send + 'static,
+        V: Into<Verdict> + Send + 'static,
+        E: Send + 'static,
+    {
+        let this = self.clone();
+        let task = async move { this.execute(&operation, handler).await };
+        match self.0.background.spawn_joined(task).await {
+            Ok(result) => result,
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => Err(ExecuteError::Panicked(panic)),
+                // Its runtime is shutting down.
+                Err(cancelled) => Err(ExecuteError::Store(Error::failed(
+                    "the runtime shut down before the request ended",
+                    cancelled,
+                ))),
+            },
+        }
+    }
+
     /// Reserves `operation` by hand: the first half of [`execute`](Self::execute), for callers that
     /// cannot put their work into a handler. Heartbeat, waiting and settings are the same; under
     /// [`OnLapse::Hold`] the reservation counts as started when this returns.
@@ -212,8 +251,9 @@ impl Idempotency {
     }
 
     /// Waits up to `up_to` for what goes on in the background: answers that the store has not
-    /// acknowledged, reservations that a dropped caller left. Then it tells the rest to give up, and
-    /// says how many those were: their leases lapse.
+    /// acknowledged, reservations that a dropped caller left, [detached](Self::execute_detached)
+    /// handlers. Then it tells what only waits for the store to give up, and says how many tasks were
+    /// left: their leases lapse.
     ///
     /// Call it at shutdown, after the last request. Dropped: nothing gives up.
     pub async fn drain(&self, up_to: Duration) -> usize {

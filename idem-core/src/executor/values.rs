@@ -160,6 +160,8 @@ impl Idempotency {
             Ok(Executed::Mismatch) => Ok(ExecutedValue::Mismatch),
             Err(ExecuteError::Store(error)) => Err(ExecuteValueError::Store(error)),
             Err(ExecuteError::Handler(error)) => Err(ExecuteValueError::Handler(error)),
+            // Only of a detached handler: here a panic goes on.
+            Err(ExecuteError::Panicked(panic)) => std::panic::resume_unwind(panic),
         }
     }
 }

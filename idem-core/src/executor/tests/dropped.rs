@@ -236,3 +236,60 @@ async fn a_verdict_by_hand_is_recorded_whoever_goes_away() {
     }
     panic!("finishing takes more than {ENOUGH} polls");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_detached_handler_runs_to_its_end_whoever_goes_away() {
+    for polls in 1..ENOUGH {
+        let world = World::new();
+        let effects = std::sync::Arc::clone(&world.effects);
+        let handler = move |_: Reservation| async move {
+            sleep(SECOND).await;
+            effects.happen();
+            sleep(SECOND).await;
+            Ok::<_, Error>(Response::new(201).body("first"))
+        };
+        let detached = world.idempotency.execute_detached(operation("k"), handler);
+        let through = dropped_after(polls, detached).await;
+        assert_eq!(world.idempotency.drain(30 * SECOND).await, 0);
+        assert_eq!(
+            body(&world.pay("k", "retry").await),
+            "first",
+            "{polls} polls"
+        );
+        assert_eq!(world.effects.count(), 1);
+        if let Some(executed) = through {
+            assert!(is_ran(&executed.unwrap()));
+            return;
+        }
+    }
+    panic!("the request takes more than {ENOUGH} polls");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_counts_a_detached_handler_that_is_still_running() {
+    let world = World::new();
+    let handler = async |_: Reservation| {
+        sleep(10 * SECOND).await;
+        Ok::<_, Error>(Response::new(201).body("first"))
+    };
+    let detached = world.idempotency.execute_detached(operation("k"), handler);
+    assert!(dropped_after(1, detached).await.is_none());
+    assert_eq!(world.idempotency.drain(SECOND).await, 1);
+    assert_eq!(world.idempotency.drain(30 * SECOND).await, 0);
+    assert_eq!(body(&world.pay("k", "retry").await), "first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_detached_handler_is_an_error_and_the_operation_is_abandoned() {
+    let world = World::new();
+    let handler = |_: Reservation| async { panic!("planted") };
+    let executed = world
+        .idempotency
+        .execute_detached::<_, _, Response, Error>(operation("k"), handler)
+        .await;
+    let Err(crate::ExecuteError::Panicked(panic)) = executed else {
+        panic!("{executed:?}")
+    };
+    assert_eq!(panic.downcast_ref(), Some(&"planted"));
+    assert!(is_ran(&world.pay("k", "retry").await));
+}
