@@ -193,7 +193,7 @@ mod tests {
         let store = Due::new(25, false);
         let started = Instant::now();
         let janitor = Janitor::new(Arc::clone(&store)).batch(10).start().unwrap();
-        sleep(MINUTE / 60).await; // why: paused time, lets the janitor run until it pauses
+        sleep(MINUTE / 60).await;
         janitor.stop().await;
         assert_eq!(store.asked().len(), 3);
         assert!(
@@ -212,7 +212,7 @@ mod tests {
                 .interval(MINUTE)
                 .start()
                 .unwrap();
-            sleep(20 * MINUTE).await; // why: paused time
+            sleep(20 * MINUTE).await;
             janitor.stop().await;
             let asked = store.asked();
             assert!((20..=26).contains(&asked.len()), "{} times", asked.len());
@@ -239,7 +239,7 @@ mod tests {
         assert!(started.elapsed() < MINUTE / 60);
 
         drop(Janitor::new(Arc::clone(&store)).start().unwrap());
-        sleep(10 * MINUTE).await; // why: paused time, in which a running janitor would purge
+        sleep(10 * MINUTE).await;
         assert!(store.asked().len() <= 2);
     }
 

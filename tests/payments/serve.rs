@@ -153,6 +153,7 @@ mod signals {
         ];
         connection.send("POST /payments", &lines, PAYMENT);
         while ledger(address).charges.is_empty() {
+            // why: another process tells of its charges only when it is asked
             thread::sleep(Duration::from_millis(5));
         }
         connection

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::time::sleep;
+use tokio::time::sleep; // why: under paused time only
 
 use crate::{
     Answer, Cache, CacheKey, CacheValue, Cached, Clock, Completion, Error, Fingerprint, Holder,

@@ -136,7 +136,7 @@ async fn an_error_is_given_back_and_under_run_again_the_next_request_runs_at_onc
 async fn an_error_under_hold_stays_unresolved_and_never_runs_a_second_time() {
     let world = World::with(|builder| builder.on_lapse(OnLapse::Hold));
     assert!(failing(&world).await.is_err());
-    tokio::time::sleep(LEASE).await; // why: paused time, so that the lease lapses
+    tokio::time::sleep(LEASE).await;
     for _ in 0..3 {
         let repeat = world.pay("k", "paid").await;
         assert_eq!(repeat, Executed::Conflict { retry_after: None });
@@ -167,7 +167,7 @@ async fn a_panic_under_hold_is_unresolved_once_the_lease_lapses() {
         async move { panicking(&world).await.is_ok() }
     });
     assert!(panicked.await.unwrap_err().is_panic());
-    tokio::time::sleep(LEASE).await; // why: paused time, so that the lease lapses
+    tokio::time::sleep(LEASE).await;
     assert_eq!(
         world.pay("k", "paid").await,
         Executed::Conflict { retry_after: None }

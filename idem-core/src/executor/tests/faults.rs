@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::task::yield_now;
-use tokio::time::sleep;
+use tokio::time::sleep; // why: under paused time only
 
 use super::support::TokioClock;
 use crate::{
