@@ -1,0 +1,39 @@
+//! What a store's author gives the suite.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use idem_core::{IdempotencyStore, Inspect};
+
+/// A store that can be inspected: what the suite tests.
+pub trait Store: IdempotencyStore + Inspect {}
+
+impl<T: IdempotencyStore + Inspect + ?Sized> Store for T {}
+
+/// A fresh, isolated store, and the hands on its clock.
+///
+/// Every law opens one of its own. Dropping it cleans up, after a panic too: keep temporary folders and
+/// the like in it.
+#[async_trait]
+pub trait Harness: Sized + Send + Sync + 'static {
+    /// Opens a store without records that shares nothing with any other, also when tests run side by
+    /// side. A server that is not there is a panic that says how to get it; never a test that passes.
+    async fn open() -> Self;
+
+    /// The store under test; each call gives a handle on the same records.
+    fn store(&self) -> Arc<dyn Store>;
+
+    /// Moves the store's time forward by `by`, at once, and that of any cache before it: an injected
+    /// clock is advanced; on a server, the instants in the records are moved back by as much. No law
+    /// sleeps through a lease.
+    async fn advance(&self, by: Duration);
+}
+
+/// For stores that outlive their process: the laws of durability are emitted for them.
+#[async_trait]
+pub trait Reopen: Harness {
+    /// Closes the store and opens it again over the same data, as after a crash: what was not
+    /// acknowledged may be lost, nothing else. Time does not move.
+    async fn reopen(self) -> Self;
+}

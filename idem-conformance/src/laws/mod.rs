@@ -1,0 +1,5 @@
+//! The laws: ordinary functions, each on a fresh store.
+
+pub mod concurrency;
+pub mod exact_time;
+pub mod reserve;

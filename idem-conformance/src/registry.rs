@@ -1,0 +1,123 @@
+//! The list of laws: the one place that knows them all.
+//!
+//! [`conformance!`](crate::conformance) turns it into tests, [`all_laws`] into a table, `LAWS.md` is
+//! written from it.
+
+/// A law, as it stands in `LAWS.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Law {
+    /// Its number in the design, such as `R5`.
+    pub number: &'static str,
+    /// The name of its test.
+    pub name: &'static str,
+    /// What a store must do.
+    pub wording: &'static str,
+    /// What goes wrong otherwise.
+    pub reason: &'static str,
+}
+
+/// Calls another macro of this crate with every law of a group. A law is
+/// `runtime path::to::function, "number", "wording", "reason";`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __laws {
+    // For every store.
+    (base => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments
+            Single reserve::r1_a_vacant_operation_is_reserved, "R1",
+                "A vacant operation is reserved, as attempt 1 and without progress.",
+                "Nothing would ever run.";
+            Multi concurrency::r2_of_many_at_once_exactly_one_wins, "R2",
+                "Of any number of callers that reserve one vacant operation at once, exactly one gets it.",
+                "Two winners are a double charge.";
+        }
+    };
+    // For stores with an injected clock: the instants at which something changes, to the millisecond.
+    (exact_time => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments
+            Single exact_time::r3_a_lease_is_live_until_its_last_millisecond, "R3",
+                "A lease is live while now is before its end, and not at its end.",
+                "Stores that disagree on the boundary take over a live holder.";
+        }
+    };
+    // For stores that outlive their process.
+    (reopen => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments
+        }
+    };
+}
+
+/// Emits one test per law into the calling module.
+///
+/// `conformance!(MyHarness)` emits the laws for every store; further words say what else it is:
+/// - `exact_time`: [`advance`](crate::Harness::advance) moves an injected clock, and no time passes
+///   otherwise;
+/// - `reopen`: the store outlives its process, and the harness is [`Reopen`](crate::Reopen).
+///
+/// What a word does not name is not emitted; nothing passes without having run.
+#[macro_export]
+macro_rules! conformance {
+    ($harness:ty $(, $capability:ident)* $(,)?) => {
+        $crate::__laws! { base => __emit_tests [$harness] }
+        $($crate::__laws! { $capability => __emit_tests [$harness] })*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __emit_tests {
+    ([$harness:ty] $($runtime:ident $module:ident::$law:ident, $number:literal, $wording:literal, $reason:literal;)*) => {
+        $(
+            #[test]
+            fn $law() {
+                $crate::run::<$harness, _>($crate::Runtime::$runtime, $crate::laws::$module::$law);
+            }
+        )*
+    };
+}
+
+/// Every law judged on `$harness`: a `Vec` of [`Verdict`](crate::Verdict)s.
+#[macro_export]
+macro_rules! judge_all {
+    ($harness:ty $(, $capability:ident)* $(,)?) => {{
+        let mut verdicts = ::std::vec::Vec::new();
+        $crate::__laws! { base => __judge [$harness, verdicts] }
+        $($crate::__laws! { $capability => __judge [$harness, verdicts] })*
+        verdicts
+    }};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __judge {
+    ([$harness:ty, $verdicts:ident] $($runtime:ident $module:ident::$law:ident, $number:literal, $wording:literal, $reason:literal;)*) => {
+        $(
+            $verdicts.push($crate::judge(stringify!($law), || {
+                $crate::run::<$harness, _>($crate::Runtime::$runtime, $crate::laws::$module::$law);
+            }));
+        )*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __list {
+    ([$laws:ident] $($runtime:ident $module:ident::$law:ident, $number:literal, $wording:literal, $reason:literal;)*) => {
+        let group: &[$crate::Law] = &[$($crate::Law {
+            number: $number,
+            name: stringify!($law),
+            wording: $wording,
+            reason: $reason,
+        }),*];
+        $laws.extend_from_slice(group);
+    };
+}
+
+/// All laws, in the order of the list.
+pub fn all_laws() -> Vec<Law> {
+    let mut laws: Vec<Law> = Vec::new();
+    crate::__laws! { base => __list [laws] }
+    crate::__laws! { exact_time => __list [laws] }
+    crate::__laws! { reopen => __list [laws] }
+    laws
+}
