@@ -90,6 +90,8 @@ mod derived_key;
 mod digest;
 mod error;
 mod executor;
+#[cfg(test)]
+mod explorer;
 mod fingerprint;
 mod forward;
 mod inspect;

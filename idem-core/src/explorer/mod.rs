@@ -1,0 +1,11 @@
+//! explorer
+mod caller;
+mod invariants;
+mod model;
+mod rules;
+mod search;
+mod steps;
+mod store;
+mod tests;
+mod trace;
+mod world;
