@@ -3,7 +3,7 @@
 
 use super::invariants::{Invariant, Violation};
 use super::model::Model;
-use super::store::{Said, on_lapse};
+use super::store::{Said, answer, on_lapse};
 use super::world::{Caller, Held, Op, Phase, World};
 use crate::executor::protocol::{
     AfterStart, Begin, Close, End, GiveBack, Reply, Sequel, Superseded,
@@ -23,17 +23,25 @@ impl Model {
         match (caller.phase, said) {
             (Phase::Reserving, Said::Reserve(Outcome::Reserved { attempt, .. })) => {
                 caller.attempt = attempt as u8;
+                caller.deadline = self.config.lease;
                 if late {
-                    return self.begins(world, index, late);
+                    caller.deadline = 0;
+                    return self.begins(world, index);
                 }
                 caller.phase = Phase::Granted;
-                caller.deadline = self.config.lease;
             }
             // A replay, a conflict or a mismatch is answered.
             (Phase::Reserving, _) => caller.end(),
-            (Phase::Starting, Said::Update(Update::Done)) if !late => {
+            (Phase::Starting, Said::Update(Update::Done)) => {
+                let renewed_until = if late { 0 } else { self.config.lease };
+                let attempt = u32::from(caller.attempt);
+                let bounded = self.config.longest_age.is_some();
+                let start_by = self.rules.start_by;
+                caller.deadline = start_by(caller.deadline, renewed_until, attempt, bounded);
+                if caller.deadline == 0 {
+                    return self.after_start(world, index, Said::Update(Update::Done), true);
+                }
                 caller.phase = Phase::Renewed;
-                caller.deadline = self.config.lease;
             }
             (Phase::Starting, said) => return self.after_start(world, index, said, late),
             (Phase::Closing(_), said) => return self.after_closing(world, index, Some(said)),
@@ -90,26 +98,22 @@ impl Model {
     }
 
     /// The reservation is known to its caller.
-    pub(super) fn begins(
-        &self,
-        world: &mut World,
-        index: usize,
-        late: bool,
-    ) -> Result<(), Violation> {
+    pub(super) fn begins(&self, world: &mut World, index: usize) -> Result<(), Violation> {
         let caller = &mut world.callers[index];
+        let (deadline, resent) = (caller.deadline, caller.sends > 1);
         let bounded = self.config.longest_age.is_some();
         let attempt = u32::from(caller.attempt);
-        match (self.rules.begin)(on_lapse(caller.hold), late, attempt, bounded) {
-            Begin::Run => self.runs(world, index),
+        let on_lapse = on_lapse(caller.hold);
+        match (self.rules.begin)(on_lapse, deadline == 0, resent, attempt, bounded) {
+            Begin::Run => return self.runs(world, index),
             Begin::RenewFirst => {
                 caller.ask(Phase::Starting);
-                Ok(())
+                // Asked for again only where there is a longest age.
+                caller.deadline = if bounded { deadline } else { 0 };
             }
-            Begin::GiveBack => {
-                self.gives_back(caller);
-                Ok(())
-            }
+            Begin::GiveBack => self.gives_back(caller),
         }
+        Ok(())
     }
 
     pub(super) fn after_start(
@@ -205,13 +209,13 @@ impl Model {
         let sequel = match said {
             Some(Said::Complete(value)) => {
                 caller.superseded |= value == crate::Completion::Superseded;
-                (self.rules.after_completing)(Reply::Answered { value, resent })
+                (self.rules.after_completing)(Reply::Answered { value, resent }, &answer(own))
             }
             Some(Said::Update(value)) => {
                 caller.superseded |= value == Update::Superseded && !resent;
                 (self.rules.after_withdrawing)(Reply::Answered { value, resent })
             }
-            None if completes => (self.rules.after_completing)(Reply::Unanswered),
+            None if completes => (self.rules.after_completing)(Reply::Unanswered, &answer(own)),
             None => (self.rules.after_withdrawing)(Reply::Unanswered),
             Some(said) => unreachable!("a close heard {said:?}"),
         };

@@ -26,11 +26,12 @@ pub(super) struct Rules {
     pub(super) release: Withdraw,
     pub(super) is_expired: fn(&Record, Timestamp) -> bool,
     // The executor's decisions.
-    pub(super) begin: fn(OnLapse, bool, u32, bool) -> Begin,
+    pub(super) begin: fn(OnLapse, bool, bool, u32, bool) -> Begin,
+    pub(super) start_by: fn(u8, u8, u32, bool) -> u8,
     pub(super) after_start: fn(Reply<Update>, bool) -> AfterStart,
     pub(super) give_back: fn(u32) -> GiveBack,
     pub(super) close: fn(End, OnLapse, bool) -> Close,
-    pub(super) after_completing: fn(Reply<Completion>) -> Sequel,
+    pub(super) after_completing: fn(Reply<Completion>, &Answer) -> Sequel,
     pub(super) after_withdrawing: fn(Reply<Update>) -> Sequel,
     pub(super) after_reserving_again: fn(Reply<Outcome>) -> Superseded,
     // What the executor does around them, and is not a function of its own.
@@ -51,6 +52,7 @@ pub(super) const SHIPPED: Rules = Rules {
     release: machine::release,
     is_expired: machine::is_expired,
     begin: protocol::begin,
+    start_by: protocol::start_by,
     after_start: protocol::after_start,
     give_back: protocol::give_back,
     close: protocol::close,

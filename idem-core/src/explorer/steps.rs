@@ -123,10 +123,7 @@ impl Steps<'_> {
         }
         match caller.phase {
             Phase::Granted => {
-                let late = caller.deadline == 0;
-                self.take(act(Act::Hears), |model, world| {
-                    model.begins(world, index, late)
-                });
+                self.take(act(Act::Hears), |model, world| model.begins(world, index));
             }
             Phase::Renewed => {
                 let late = caller.deadline == 0;

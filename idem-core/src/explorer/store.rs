@@ -363,7 +363,7 @@ fn token(by: Try) -> Token {
 
 /// Each try would answer differently; what is in an answer does not matter, so that it is not kept is
 /// as good as any.
-fn answer(by: Try) -> Answer {
+pub(super) fn answer(by: Try) -> Answer {
     Answer::NotRetained {
         status: u16::from_be_bytes([by.caller, by.serial]),
         body_length: 0,

@@ -47,6 +47,6 @@ fn operator() { probe(Config { name: "operator", holds: [true; 3], looks: 1, ..B
 #[test]
 fn operator_wrong() { probe(Config { name: "operator wrong", holds: [true; 3], looks: 1, operator_is_right: false, ..BASE }); }
 #[test]
-fn aged() { probe(Config { name: "aged", longest_age: Some(3), retention: 6, provider: Some(Provider { window: 3+2+1, handler: 1 }), ..BASE }); }
+fn aged() { probe(Config { name: "aged", longest_age: Some(3), retention: 6, provider: Some(Provider { window: 3+2+1-2, handler: 1 }), ..BASE }); }
 #[test]
-fn aged_mixed() { probe(Config { name: "aged mixed", longest_age: Some(3), retention: 6, holds: [true, false, false], provider: Some(Provider { window: 3+2+1, handler: 1 }), ..BASE }); }
+fn aged_mixed() { probe(Config { name: "aged mixed", longest_age: Some(3), retention: 6, holds: [true, false, false], provider: Some(Provider { window: 3+2+1-2, handler: 1 }), ..BASE }); }
