@@ -3,7 +3,8 @@
 
 use super::invariants::{Invariant, Violation};
 use super::model::Model;
-use super::store::{Said, answer, on_lapse};
+use super::store::Said;
+use super::stored::{answer, on_lapse};
 use super::world::{Caller, Held, Op, Phase, World};
 use crate::executor::protocol::{
     AfterStart, Begin, Close, End, GiveBack, Reply, Sequel, Superseded,
@@ -146,15 +147,15 @@ impl Model {
         let held = world.callers[index].held(index);
         let holds = world.ghosts.holder == Some(held);
         let live = holds && world.record.is_some_and(|record| record.is_live());
+        // An operator may have ended the lease, and if he called a living holder dead, there is nothing
+        // left to say about who runs.
         let under = live || self.config.looks > 0;
         let what = "a handler started without a live lease";
         self.check(Invariant::StartsUnderItsLease, under, what)?;
-
-        // One whom an operator called dead all the same is not that record's run any more.
-        let holds = holds && (live || self.config.looks == 0);
         let settled = world.ghosts.unsettled.is_none();
         let what = "ran again, and nobody knows what became of an earlier run under Hold";
-        self.check(Invariant::HoldRunsOnce, settled || !holds, what)?;
+        let once = settled || !holds || !self.config.operator_is_right;
+        self.check(Invariant::HoldRunsOnce, once, what)?;
 
         let caller = &mut world.callers[index];
         caller.phase = Phase::Running;
@@ -228,12 +229,7 @@ impl Model {
     }
 
     /// What the caller answers, and does next.
-    fn answers(
-        &self,
-        world: &mut World,
-        index: usize,
-        sequel: Sequel,
-    ) -> Result<(), Violation> {
+    fn answers(&self, world: &mut World, index: usize, sequel: Sequel) -> Result<(), Violation> {
         let caller = &mut world.callers[index];
         let completes = caller.phase == Phase::Closing(Op::Complete);
         let own = matches!(sequel, Sequel::Own | Sequel::OwnUnrecorded);
@@ -298,10 +294,8 @@ impl Model {
             }
             // Once more, from the start.
             Phase::GivingBack(op) => caller.ask(Phase::GivingBack(op)),
-            Phase::Undoing { .. }
-            | Phase::RenewingLater
-            | Phase::CompletingLater
-            | Phase::Over => {}
+            Phase::Undoing { .. } | Phase::RenewingLater | Phase::CompletingLater | Phase::Over => {
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::model::Model;
 use super::world::{Held, NEWCOMER, Op, Record, State, World};
-use crate::machine::Change;
 use crate::Outcome;
+use crate::machine::Change;
 
 /// The invariants, by the words of the design's section 4 where it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum Invariant {
     SupersededIsSilent,
     /// A write by anybody but the current holder changes nothing, and is told so.
     DeadTokenNeverWrites,
+    /// The current holder is never told that he is superseded, unless he abandoned.
+    HolderIsHeard,
     /// Under `RunAgain`, within the longest age, nothing is stuck once its lease lapsed; and what
     /// never started is never stuck.
     NothingStuck,
@@ -70,7 +72,7 @@ impl Model {
         before: &World,
         after: Option<Record>,
     ) -> Result<(), Violation> {
-        use Invariant::{DeadTokenNeverWrites, Kept, NoWayBack, OneAnswer, Orderly};
+        use Invariant::{DeadTokenNeverWrites, HolderIsHeard, Kept, NoWayBack, OneAnswer, Orderly};
         let changed = before.record != after;
         let standing = before.record.filter(|record| !record.may_be_forgotten());
         if standing.is_none() || before.ghosts.holder != Some(by) {
@@ -81,7 +83,23 @@ impl Model {
         let Some(standing) = standing else {
             return Ok(());
         };
-        let State::InFlight { abandoned, lease, .. } = standing.state else {
+        let withdrawn = matches!(
+            standing.state,
+            State::InFlight {
+                abandoned: true,
+                ..
+            }
+        );
+        let heard = !superseded || (withdrawn && op == Op::Renew);
+        self.check(
+            HolderIsHeard,
+            heard,
+            "the holder was told that he is superseded",
+        )?;
+        let State::InFlight {
+            abandoned, lease, ..
+        } = standing.state
+        else {
             return self.check(OneAnswer, !changed, "a completed record changed");
         };
         let renewed_when_abandoned = abandoned && op == Op::Renew && changed;
@@ -121,8 +139,15 @@ impl Model {
         self.check(Orderly, counted, "a takeover is not the next attempt")?;
         let longer = new.retention >= old.retention;
         self.check(Kept, longer, "a takeover made the retention shorter")?;
-        let State::InFlight { abandoned, started, .. } = old.state else {
-            return self.check(Invariant::OneAnswer, false, "a completed record was taken over");
+        let State::InFlight {
+            abandoned, started, ..
+        } = old.state
+        else {
+            return self.check(
+                Invariant::OneAnswer,
+                false,
+                "a completed record was taken over",
+            );
         };
         if abandoned {
             return Ok(());
@@ -143,7 +168,12 @@ impl Model {
         let Some(record) = world.record else {
             return Ok(());
         };
-        let State::InFlight { lease, started, abandoned } = record.state else {
+        let State::InFlight {
+            lease,
+            started,
+            abandoned,
+        } = record.state
+        else {
             return Ok(());
         };
         let stored = self.stored(&record);

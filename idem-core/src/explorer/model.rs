@@ -2,7 +2,7 @@
 
 use super::invariants::Invariant;
 use super::rules::Rules;
-use super::store;
+use super::stored;
 use super::world::{CALLERS, Caller, Ghosts, Operator, Phase, World};
 use crate::{Operation, ReserveRequest, Terms};
 
@@ -10,6 +10,8 @@ use crate::{Operation, ReserveRequest, Terms};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config {
     pub(super) name: &'static str,
+    /// How many of the callers come at all.
+    pub(super) callers: usize,
     /// For each caller, whether it asks `Hold`.
     pub(super) holds: [bool; CALLERS],
     pub(super) lease: u8,
@@ -61,10 +63,10 @@ impl Model {
             config,
             rules,
             only: None,
-            operation: store::operation(),
+            operation: stored::operation(),
             terms: config.terms(),
-            requests: store::requests(&config),
-            stranger: store::stranger(&config),
+            requests: stored::requests(&config),
+            stranger: stored::stranger(&config),
         }
     }
 
@@ -87,9 +89,14 @@ impl Model {
             current: false,
             copies: [None; _],
         };
+        let mut callers = self.config.holds.map(caller);
+        for absent in &mut callers[self.config.callers..] {
+            absent.retries = 0;
+            absent.end();
+        }
         World {
             record: None,
-            callers: self.config.holds.map(caller),
+            callers,
             operator: Operator {
                 looks: self.config.looks,
                 shown: None,

@@ -10,8 +10,7 @@ use crate::{
 };
 
 pub(super) type Reserve = fn(Option<&Record>, &ReserveRequest, Timestamp) -> (Outcome, Change);
-pub(super) type Complete =
-    fn(Option<&Record>, &Holder, &Answer, Timestamp) -> (Completion, Change);
+pub(super) type Complete = fn(Option<&Record>, &Holder, &Answer, Timestamp) -> (Completion, Change);
 pub(super) type Renew =
     fn(Option<&Record>, &Holder, Terms, Option<&Progress>, Timestamp) -> (Update, Change);
 pub(super) type Withdraw = fn(Option<&Record>, &Holder, Timestamp) -> (Update, Change);

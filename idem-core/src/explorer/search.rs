@@ -10,9 +10,10 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::time::{Duration, Instant};
 
+use super::happened::Step;
 use super::invariants::Violation;
 use super::model::Model;
-use super::steps::{Step, Successor};
+use super::steps::Successor;
 use super::world::World;
 
 /// What a search has seen.
@@ -31,6 +32,8 @@ pub(super) struct Report {
 pub(super) struct Trace {
     pub(super) violation: Violation,
     pub(super) steps: Vec<(Step, Option<World>)>,
+    /// How many states were seen before it was found.
+    pub(super) states: usize,
 }
 
 /// How a state was found: from which one, and by which of its successors.
@@ -45,7 +48,10 @@ pub(super) fn explore(model: &Model, most: usize) -> Result<Report, Box<Trace>> 
     let (start, _) = model.start().canonical();
     let mut seen = HashSet::<u128, BuildHasherDefault<AsItIs>>::default();
     seen.insert(hash_of(&start));
-    let mut links = vec![Link { parent: 0, choice: 0 }];
+    let mut links = vec![Link {
+        parent: 0,
+        choice: 0,
+    }];
     let mut waiting = VecDeque::from([start]);
     let mut transitions = 0;
     let mut depth = 0;
@@ -81,7 +87,11 @@ pub(super) fn explore(model: &Model, most: usize) -> Result<Report, Box<Trace>> 
                     let mut choices = vec![choice as u16];
                     choices.extend(way_to(at, &links));
                     choices.reverse();
-                    return Err(Box::new(walk(model, violation, &choices)));
+                    return Err(Box::new(Trace {
+                        violation,
+                        steps: walk(model, &choices),
+                        states: links.len(),
+                    }));
                 }
             }
         }
@@ -110,7 +120,7 @@ fn way_to(mut at: usize, links: &[Link]) -> impl Iterator<Item = u16> {
 
 /// Walks the way again. States are searched under canonical names of the callers; here each caller
 /// keeps the name that it had at the start.
-fn walk(model: &Model, violation: Violation, choices: &[u16]) -> Trace {
+fn walk(model: &Model, choices: &[u16]) -> Vec<(Step, Option<World>)> {
     let (mut world, mut names) = model.start().canonical();
     let mut found = Vec::new();
     let mut steps = Vec::new();
@@ -130,7 +140,7 @@ fn walk(model: &Model, violation: Violation, choices: &[u16]) -> Trace {
         names = order.map(|before| names[usize::from(before)]);
         world = canonical;
     }
-    Trace { violation, steps }
+    steps
 }
 
 impl fmt::Display for Report {

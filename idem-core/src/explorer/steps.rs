@@ -4,55 +4,12 @@
 //! such a note can be taken any time later without any difference to anybody, except where a lease is
 //! counted meanwhile. So a grant and a starting renewal are noted in steps of their own.
 
+use super::happened::{Act, Fate, Step};
 use super::invariants::{Invariant, Violation};
 use super::model::Model;
 use super::store::{Call, MadeBy, Said};
 use super::world::{CALLERS, Caller, Held, Late, Op, Phase, State, Try, World};
 use crate::executor::protocol::End;
-
-/// What happened, for the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Tick,
-    Purge,
-    /// Of the caller with this index.
-    Caller(u8, Act),
-    OperatorLooks,
-    OperatorResolves(Op),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
-    /// Its call of this kind met this fate.
-    Call(Op, Fate),
-    /// The answer to its reserve or its starting renewal arrives.
-    Hears,
-    Beats(Fate),
-    Charges,
-    Ends(End),
-    /// The process dies; the call under way is lost, or stays behind.
-    Crashes { copy: bool },
-    /// The future is dropped; the call under way is lost, or stays behind.
-    IsDropped { copy: bool },
-    /// A copy of an earlier call of this kind is applied.
-    CopyLands(Op),
-    BeginsAnew,
-}
-
-/// What becomes of a call that was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Applied, and the answer arrives.
-    Answered,
-    /// The same, but it was sent a whole lease before the answer arrives.
-    AnsweredLate,
-    /// Applied, and the answer is lost.
-    AnswerLost,
-    /// Lost before it was applied.
-    Lost,
-    /// Given up by its caller, and still under way.
-    Delayed,
-}
 
 pub(super) struct Successor {
     pub(super) step: Step,
@@ -132,10 +89,10 @@ impl Steps<'_> {
                 });
             }
             Phase::Running => self.of_run(index),
-            Phase::Closing(_) if self.model.rules.decides_before_heartbeat_stops => {
-                if caller.sends == 1 {
-                    self.of_heartbeat(index);
-                }
+            Phase::Closing(_)
+                if self.model.rules.decides_before_heartbeat_stops && caller.sends == 1 =>
+            {
+                self.of_heartbeat(index);
             }
             Phase::Over if caller.retries > 0 => {
                 self.take(act(Act::BeginsAnew), |_, world| {
@@ -170,7 +127,9 @@ impl Steps<'_> {
             model.send(world, index, op)?;
             model.hear_nothing(world, index)
         });
-        self.take(act(Fate::Lost), |model, world| model.hear_nothing(world, index));
+        self.take(act(Fate::Lost), |model, world| {
+            model.hear_nothing(world, index)
+        });
         if self.has_room_for_a_copy() {
             self.take(act(Fate::Delayed), |model, world| {
                 world.callers[index].leave(op);
@@ -184,7 +143,9 @@ impl Steps<'_> {
         self.of_heartbeat(index);
         let caller = self.from.callers[index];
         if !caller.charged && caller.handler > 0 {
-            self.take(act(Act::Charges), |model, world| model.charges(world, index));
+            self.take(act(Act::Charges), |model, world| {
+                model.charges(world, index)
+            });
         }
         // `Release` says that nothing happened, and `Abandon` that it is safe to run again: under
         // `Hold`, where nothing deduplicates, that nothing happened.
@@ -196,7 +157,9 @@ impl Steps<'_> {
             ends.push(End::Abandon);
         }
         for end in ends {
-            self.take(act(Act::Ends(end)), |model, world| model.ends(world, index, end));
+            self.take(act(Act::Ends(end)), |model, world| {
+                model.ends(world, index, end)
+            });
         }
     }
 

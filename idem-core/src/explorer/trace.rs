@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::happened::Step;
 use super::search::Trace;
-use super::steps::Step;
 use super::world::{CALLERS, Held, OPERATOR, Phase, State, Try, World};
 
 impl World {
@@ -21,7 +21,11 @@ impl World {
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, invariant) = (self.steps.len(), self.violation.invariant);
-        writeln!(f, "{invariant:?} violated after {count} steps: {}", self.violation.what)?;
+        writeln!(
+            f,
+            "{invariant:?} violated after {count} steps: {}",
+            self.violation.what
+        )?;
         for (number, (step, world)) in self.steps.iter().enumerate() {
             let step = match step {
                 Step::Caller(index, act) => format!("{}: {act:?}", letter(*index)),
