@@ -380,3 +380,24 @@ async fn a_heartbeat_survives_a_store_that_is_away_for_a_while() {
     });
     assert!(is_ran(&first));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_last_heartbeat_is_heeded_even_if_the_handler_has_ended() {
+    // Every 20 s; the first beat arrives at 21 s, after another attempt took over and answered.
+    let world = World::with(|builder| builder.on_lapse(OnLapse::Hold));
+    let payment = operation("k");
+    let failing = async |_: Reservation| {
+        world.store.next(Call::Renew, Fault::DelayRequest(SECOND));
+        sleep(20 * SECOND + SECOND * 3 / 4).await;
+        Err::<Response, _>("an error that may carry an answer")
+    };
+    let (first, ()) = tokio::join!(world.idempotency.execute(&payment, failing), async {
+        sleep(20 * SECOND + SECOND / 2).await;
+        let holder = world.record("k").await.unwrap().holder;
+        resolve(world.store.inner(), &holder, Resolution::Forget, "it hangs")
+            .await
+            .unwrap();
+        assert!(is_ran(&world.pay("k", "second").await));
+    });
+    assert_eq!(body(&first.unwrap()), "second");
+}
