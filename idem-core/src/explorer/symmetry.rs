@@ -74,3 +74,98 @@ impl World {
         .flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::model::Model;
+    use super::super::rules::SHIPPED;
+    use super::super::tests::{ONE_HOLDS, OPERATOR, late_copies};
+    use super::*;
+    use crate::explorer::world::Phase;
+
+    /// The first states of a search, found without any notion of symmetry.
+    fn first_states(model: &Model, most: usize) -> Vec<World> {
+        let mut seen = HashSet::from([model.start()]);
+        let mut states = vec![model.start()];
+        let mut found = Vec::new();
+        let mut at = 0;
+        while states.len() < most {
+            model.successors(&states[at], &mut found);
+            for world in found.drain(..).map(|successor| successor.world.unwrap()) {
+                if seen.insert(world) {
+                    states.push(world);
+                }
+            }
+            at += 1;
+        }
+        states
+    }
+
+    #[test]
+    fn what_callers_are_called_makes_no_difference() {
+        let model = Model::new(late_copies(OPERATOR), SHIPPED);
+        for world in first_states(&model, 5_000) {
+            let (canonical, _) = world.canonical();
+            for names in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+                assert_eq!(world.named(&names).canonical().0, canonical, "{world}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_canonical_state_has_the_same_successors() {
+        let model = Model::new(ONE_HOLDS, SHIPPED);
+        let successors = |world: &World| {
+            let mut found = Vec::new();
+            model.successors(world, &mut found);
+            let canonical = |world: World| world.canonical().0;
+            let worlds = found.into_iter().map(|next| canonical(next.world.unwrap()));
+            worlds.collect::<HashSet<_>>()
+        };
+        for world in first_states(&model, 2_000) {
+            assert_eq!(
+                successors(&world),
+                successors(&world.canonical().0),
+                "{world}"
+            );
+        }
+    }
+
+    #[test]
+    fn records_are_stored_and_read_back() {
+        let model = Model::new(ONE_HOLDS, SHIPPED);
+        for record in first_states(&model, 5_000)
+            .iter()
+            .filter_map(|world| world.record)
+        {
+            assert_eq!(model.kept(&model.stored(&record)), record);
+        }
+    }
+
+    /// Otherwise a search could succeed because nothing happens in it.
+    #[test]
+    fn three_attempts_and_every_phase_are_reached() {
+        let model = Model::new(ONE_HOLDS, SHIPPED);
+        let states = first_states(&model, 60_000);
+        let attempts = states
+            .iter()
+            .filter_map(|world| Some(world.record?.holder.attempt));
+        assert!(attempts.max() >= Some(3));
+        let in_phase = |found: fn(Phase) -> bool| {
+            let mut callers = states.iter().flat_map(|world| world.callers);
+            assert!(callers.any(|caller| found(caller.phase)));
+        };
+        in_phase(|phase| phase == Phase::Granted);
+        in_phase(|phase| phase == Phase::Starting);
+        in_phase(|phase| phase == Phase::Renewed);
+        in_phase(|phase| phase == Phase::Running);
+        in_phase(|phase| matches!(phase, Phase::Closing(_)));
+        in_phase(|phase| matches!(phase, Phase::ReservingAgain { .. }));
+        in_phase(|phase| matches!(phase, Phase::Undoing { .. }));
+        in_phase(|phase| matches!(phase, Phase::GivingBack(_)));
+        in_phase(|phase| phase == Phase::RenewingLater);
+        in_phase(|phase| phase == Phase::CompletingLater);
+    }
+}

@@ -31,13 +31,13 @@ const HOLD: Config = Config {
     ..RUN_AGAIN
 };
 
-const ONE_HOLDS: Config = Config {
+pub(super) const ONE_HOLDS: Config = Config {
     name: "one holds",
     holds: [true, false, false],
     ..RUN_AGAIN
 };
 
-const OPERATOR: Config = Config {
+pub(super) const OPERATOR: Config = Config {
     name: "all hold, operator",
     looks: 1,
     ..HOLD
@@ -82,7 +82,7 @@ const fn calm(config: Config) -> Config {
 }
 
 /// Calls are sent once; one of them at a time may come late.
-const fn late_copies(config: Config) -> Config {
+pub(super) const fn late_copies(config: Config) -> Config {
     Config {
         resends: 0,
         copies: 1,
