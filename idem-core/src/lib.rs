@@ -84,6 +84,9 @@ mod error;
 mod executor;
 mod fingerprint;
 mod forward;
+#[cfg(any(test, idem_fuzz))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod inspect;
 mod key;
 pub mod machine;

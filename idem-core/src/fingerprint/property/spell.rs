@@ -3,15 +3,15 @@
 use super::model::{Json, Number};
 
 /// A stream of choices, each stream the same for the same seed.
-pub(super) struct Choices(u64);
+pub(crate) struct Choices(u64);
 
 impl Choices {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// One of the numbers below `count`, by a step of SplitMix64.
-    pub(super) fn below(&mut self, count: usize) -> usize {
+    pub(crate) fn below(&mut self, count: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,7 +19,7 @@ impl Choices {
         usize::try_from((mixed ^ (mixed >> 31)) % count as u64).unwrap()
     }
 
-    pub(super) fn coin(&mut self) -> bool {
+    pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 0
     }
 
@@ -29,7 +29,7 @@ impl Choices {
 }
 
 /// A spelling of `value`, with white space around it.
-pub(super) fn spell(value: &Json, choices: &mut Choices) -> String {
+pub(crate) fn spell(value: &Json, choices: &mut Choices) -> String {
     let before = white_space(choices);
     let text = match value {
         Json::Null => "null".to_owned(),

@@ -1,50 +1,8 @@
-//! JSON values, such that two are equal if and only if they are one value.
-
-use std::collections::BTreeMap;
+//! Values to start from.
 
 use proptest::prelude::*;
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
-    Null,
-    Bool(bool),
-    Number(Number),
-    String(String),
-    Array(Vec<Self>),
-    Object(BTreeMap<String, Self>),
-}
-
-/// `digits * 10^exponent`, with neither leading nor trailing zeros. Zero has no digits, no sign and
-/// exponent 0.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Number {
-    pub(super) negative: bool,
-    pub(super) digits: String,
-    pub(super) exponent: i64,
-}
-
-impl Number {
-    /// The normal form of a number, one zero at a time.
-    pub(super) fn new(negative: bool, digits: &str, exponent: i64) -> Self {
-        let mut number = Self {
-            negative,
-            digits: digits.to_owned(),
-            exponent,
-        };
-        while number.digits.starts_with('0') {
-            number.digits.remove(0);
-        }
-        while number.digits.ends_with('0') {
-            number.digits.pop();
-            number.exponent += 1;
-        }
-        if number.digits.is_empty() {
-            number.negative = false;
-            number.exponent = 0;
-        }
-        number
-    }
-}
+use crate::fingerprint::property::model::{Json, Number};
 
 pub(super) fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![

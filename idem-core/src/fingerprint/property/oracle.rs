@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::model::{Json, Number};
 
 /// The value of a text, `None` if it is not plain JSON. Knows no bound on nesting.
-pub(super) fn parse(text: &[u8]) -> Option<Json> {
+pub(crate) fn parse(text: &[u8]) -> Option<Json> {
     let mut left: Vec<char> = String::from_utf8(text.to_vec())
         .ok()?
         .chars()
