@@ -94,6 +94,9 @@ mod executor;
 mod explorer;
 mod fingerprint;
 mod forward;
+#[cfg(any(test, idem_fuzz))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod inspect;
 mod janitor;
 mod key;

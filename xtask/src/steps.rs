@@ -48,6 +48,11 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
     let mut steps = vec![
         step("format", "cargo fmt --all --check", Expect::Exit(0)),
         step(
+            "format",
+            "cargo fmt --manifest-path fuzz/Cargo.toml --check",
+            Expect::Exit(0),
+        ),
+        step(
             "lints",
             "cargo clippy --workspace --all-targets --all-features -- -D warnings",
             Expect::Exit(0),
@@ -65,6 +70,12 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
         Expect::OnlyOwn("idem-core"),
     ));
     steps.extend(packages.iter().flat_map(tests));
+    // The targets themselves are for `cargo xtask fuzz`: they build on nightly only.
+    steps.push(step(
+        "fuzz corpora",
+        "cargo test -p idem-core --lib fuzzing",
+        Expect::Tests(2),
+    ));
     let mut docs = step(
         "docs",
         "cargo doc --workspace --no-deps --all-features",
