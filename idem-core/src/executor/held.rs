@@ -154,7 +154,8 @@ impl Held {
 
     fn closing(&self, end: End) -> Close {
         let on_lapse = self.engine.calls.settings.on_lapse;
-        protocol::close(end, on_lapse, self.reservation.is_superseded())
+        let attempt = self.reservation.attempt();
+        protocol::close(end, attempt, on_lapse, self.reservation.is_superseded())
     }
 
     fn stage_after(&self, closing: Close, response: Option<&Response>) -> Stage {

@@ -123,12 +123,17 @@ pub(crate) enum Close {
     ReserveAgain,
 }
 
-pub(crate) fn close(end: End, on_lapse: OnLapse, told_superseded: bool) -> Close {
+pub(crate) fn close(end: End, attempt: u32, on_lapse: OnLapse, told_superseded: bool) -> Close {
     match end {
         _ if told_superseded => Close::ReserveAgain,
         End::Complete => Close::Complete,
         End::Abandon => Close::Abandon,
-        End::Release => Close::Release,
+        // A handler speaks for its own run only: an earlier attempt may have had the effect, and to
+        // forget the record would forget its age, too.
+        End::Release => match give_back(attempt) {
+            GiveBack::Release => Close::Release,
+            GiveBack::Abandon => Close::Abandon,
+        },
         End::Unknown => match on_lapse {
             OnLapse::RunAgain => Close::Abandon,
             OnLapse::Hold => Close::Nothing,

@@ -186,7 +186,8 @@ impl Model {
         if !self.rules.decides_before_heartbeat_stops {
             caller.beats = 0;
         }
-        match (self.rules.close)(end, on_lapse(caller.hold), caller.superseded) {
+        let attempt = u32::from(caller.attempt);
+        match (self.rules.close)(end, attempt, on_lapse(caller.hold), caller.superseded) {
             Close::Complete => caller.ask(Phase::Closing(Op::Complete)),
             Close::Abandon => caller.ask(Phase::Closing(Op::Abandon)),
             Close::Release => caller.ask(Phase::Closing(Op::Release)),
@@ -283,7 +284,8 @@ impl Model {
             Phase::Granted | Phase::Starting | Phase::Renewed => self.gives_back(caller),
             Phase::Running => {
                 let on_lapse = on_lapse(caller.hold);
-                match (self.rules.close)(End::Unknown, on_lapse, caller.superseded) {
+                let attempt = u32::from(caller.attempt);
+                match (self.rules.close)(End::Unknown, attempt, on_lapse, caller.superseded) {
                     Close::Abandon => caller.ask_in_background(Phase::GivingBack(Op::Abandon)),
                     _ => caller.end(),
                 }

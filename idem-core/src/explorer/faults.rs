@@ -230,9 +230,9 @@ pub(super) const STARTS_AFTER_AN_UNKNOWN_RENEWAL: Rules = Rules {
 };
 
 pub(super) const A_DROPPED_RUN_IS_ABANDONED_UNDER_HOLD: Rules = Rules {
-    close: |end, on_lapse, superseded| match end {
+    close: |end, attempt, on_lapse, superseded| match end {
         End::Unknown if !superseded => Close::Abandon,
-        end => protocol::close(end, on_lapse, superseded),
+        end => protocol::close(end, attempt, on_lapse, superseded),
     },
     ..SHIPPED
 };
@@ -251,7 +251,7 @@ pub(super) const SENDS_ITS_OWN_AFTER_ALL: Rules = Rules {
 };
 
 pub(super) const HEEDS_NO_HEARTBEAT: Rules = Rules {
-    close: |end, on_lapse, _| protocol::close(end, on_lapse, false),
+    close: |end, attempt, on_lapse, _| protocol::close(end, attempt, on_lapse, false),
     ..SHIPPED
 };
 

@@ -29,7 +29,7 @@ pub(super) struct Rules {
     pub(super) start_by: fn(u8, u8, u32, bool) -> u8,
     pub(super) after_start: fn(Reply<Update>, bool) -> AfterStart,
     pub(super) give_back: fn(u32) -> GiveBack,
-    pub(super) close: fn(End, OnLapse, bool) -> Close,
+    pub(super) close: fn(End, u32, OnLapse, bool) -> Close,
     pub(super) after_completing: fn(Reply<Completion>, &Answer) -> Sequel,
     pub(super) after_withdrawing: fn(Reply<Update>) -> Sequel,
     pub(super) after_reserving_again: fn(Reply<Outcome>) -> Superseded,
