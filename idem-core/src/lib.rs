@@ -101,6 +101,7 @@ mod terms;
 mod test_support;
 mod time;
 mod token;
+mod waiters;
 
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
