@@ -66,7 +66,7 @@
 //! | run operations once | [`Idempotency`], [`Builder`] |
 //! | understand what can happen to a request | [`Executed`], [`Verdict`] |
 //! | read the rules | [`machine`]: the specification, as pure functions |
-//! | write a store | [`IdempotencyStore`], [`Inspect`] |
+//! | keep records in a store of your own | [`CompareAndSwap`] and [`CasStore`]: three functions; or [`IdempotencyStore`] and [`Inspect`] |
 //! | settle what nobody attends any more | [`Inspect::lapsed`], [`resolve`] |
 //! | test with time under control | [`ManualClock`] |
 //!
@@ -77,6 +77,7 @@
 //! Spans and events go to `tracing`; keys and scopes appear in them as short digests, answers and
 //! fingerprints never.
 
+mod cas;
 mod codec;
 mod derived_key;
 mod digest;
@@ -85,6 +86,7 @@ mod executor;
 mod fingerprint;
 mod forward;
 mod inspect;
+mod jitter;
 mod key;
 pub mod machine;
 mod memory;
@@ -103,6 +105,7 @@ mod time;
 mod token;
 mod waiters;
 
+pub use cas::{CasStore, CompareAndSwap, MAX_ENGINE_KEY_LEN, Stored, Swapped};
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
 pub use executor::{
