@@ -10,7 +10,7 @@ use super::step::decode;
 use super::walk::{Entry, PAGE, Settled, report_unreadable};
 use crate::machine::{Record, lapsed_since, view};
 use crate::time::Timestamp;
-use crate::{Cursor, Error, LapsedPage, RecordId, RecordInfo};
+use crate::{Cursor, Error, LapsedPage, RecordId};
 
 /// A walk through what had lapsed when it began.
 ///
@@ -83,13 +83,13 @@ impl<E: CompareAndSwap> CasStore<E> {
                     return Ok(LapsedPage { records, next });
                 }
                 let listed = match self.settle(Index::Lapse, &key, &entry).await? {
-                    Settled::Exact(loaded) => shown(&entry.id, &loaded.record, now),
+                    Settled::Exact(loaded) => view(&entry.id, &loaded.record, now),
                     // Its lease ended earlier than any entry said: it was not listed yet.
                     Settled::Moved {
                         loaded,
                         to,
                         created: true,
-                    } if to < entry.at => shown(&entry.id, &loaded.record, now),
+                    } if to < entry.at => view(&entry.id, &loaded.record, now),
                     Settled::Moved { to, .. } if to > entry.at && to <= walk.horizon => {
                         let moved = Index::Lapse.entry_key(to, &entry.id);
                         // Beyond the page it will be read with the next one.
@@ -192,9 +192,4 @@ impl<E: CompareAndSwap> CasStore<E> {
             }
         }
     }
-}
-
-/// The record as the list shows it; `None` if it does not belong there.
-fn shown(id: &RecordId, record: &Record, now: Timestamp) -> Option<RecordInfo> {
-    lapsed_since(record, now).and_then(|_| view(id, record, now))
 }

@@ -123,7 +123,8 @@ async fn renewed_during_a_walk<const ORDERED: bool>() {
     assert_eq!(names(&page.records), ["first"]);
     store.renew(&first, terms(), None).await.unwrap();
     world.clock.advance(LEASE);
-    // It has lapsed again, later than the others; this walk has shown it.
+    store.purge_expired(1).await.unwrap();
+    // It has lapsed again, later than the others, and is listed so; this walk has shown it.
     let page = store.lapsed(page.next.as_ref(), 1).await.unwrap();
     assert_eq!(names(&page.records), ["second"]);
     let page = store.lapsed(page.next.as_ref(), 10).await.unwrap();
@@ -225,6 +226,7 @@ async fn the_cost_follows_what_is_due_and_not_what_is_stored() {
     }
     world.clock.advance(LEASE / 2);
     store.purge_expired(0).await.unwrap();
+    assert_eq!(world.data.entries(Index::Lapse).len(), 500, "the busy ones");
     for n in 0..3 {
         let lapsing = reserve(&store, format!("lapsing-{n}"), OnLapse::RunAgain).await;
         store.abandon(&lapsing).await.unwrap();
@@ -260,6 +262,29 @@ async fn the_cost_follows_what_is_due_and_not_what_is_stored() {
         calls <= 40,
         "{calls} calls to purge five records of a thousand"
     );
+}
+
+#[tokio::test]
+async fn entries_behind_many_lapsed_records_are_put_right_by_the_next_purges() {
+    let world = World::<true>::default();
+    let store = world.store();
+    for n in 0..1_100 {
+        reserve(&store, format!("{n}"), OnLapse::RunAgain).await;
+    }
+    world.clock.advance(MS);
+    completed(&store, "done".into()).await;
+    world.clock.advance(LEASE);
+    store.purge_expired(0).await.unwrap();
+    assert_eq!(world.data.entries(Index::Lapse).len(), 1_101);
+    store.purge_expired(0).await.unwrap();
+    assert_eq!(world.data.entries(Index::Lapse).len(), 1_100);
+    // And round again.
+    completed(&store, "done too".into()).await;
+    world.clock.advance(LEASE);
+    for _ in 0..2 {
+        store.purge_expired(0).await.unwrap();
+    }
+    assert_eq!(world.data.entries(Index::Lapse).len(), 1_100);
 }
 
 #[tokio::test]

@@ -94,7 +94,7 @@ async fn a_late_completion_does_not_bring_back_what_was_released() {
 
 /// After a purge judged a record expired, it is reserved anew, or a renewal takes effect that was
 /// judged in time.
-async fn purged_meanwhile<const ORDERED: bool>(renewed: bool) {
+async fn purged_meanwhile<const ORDERED: bool>(renewed: bool, just_read: bool) {
     let world = World::<ORDERED>::default();
     let (janitor, other) = (world.store(), world.store());
     let holder = reserve(&other, "k", OnLapse::RunAgain).await;
@@ -107,7 +107,12 @@ async fn purged_meanwhile<const ORDERED: bool>(renewed: bool) {
     };
     world.clock.advance(MS);
     let (data, key) = (Arc::clone(&world.data), record_key(&holder.record));
-    *janitor.engine().before_swap.lock().unwrap() = once(async move {
+    let when = if just_read {
+        &janitor.engine().after_read
+    } else {
+        &janitor.engine().before_swap
+    };
+    *when.lock().unwrap() = once(async move {
         if renewed {
             data.put(&key, &late.encode());
         } else {
@@ -127,8 +132,10 @@ async fn purged_meanwhile<const ORDERED: bool>(renewed: bool) {
 #[tokio::test]
 async fn b24_b25_a_purge_does_not_remove_what_was_written_since_it_looked() {
     for renewed in [false, true] {
-        purged_meanwhile::<true>(renewed).await;
-        purged_meanwhile::<false>(renewed).await;
+        for just_read in [false, true] {
+            purged_meanwhile::<true>(renewed, just_read).await;
+            purged_meanwhile::<false>(renewed, just_read).await;
+        }
     }
 }
 
@@ -140,7 +147,7 @@ async fn what_lapsed_and_was_renewed_during_the_load_is_not_unresolved() {
     other.renew(&holder, terms(), None).await.unwrap();
     world.clock.advance(LEASE / 2);
     let clock = world.clock.clone();
-    *mine.engine().after_load.lock().unwrap() = once(async move {
+    *mine.engine().after_read.lock().unwrap() = once(async move {
         other.renew(&holder, terms(), None).await.unwrap();
         // The lease that was loaded is over; the one that stands is not.
         clock.advance(LEASE / 2);

@@ -39,8 +39,9 @@ pub(super) struct Toy<const ORDERED: bool> {
     /// So many calls are left until the process dies: then every call fails, before it does anything.
     pub(super) dies_in: Mutex<Option<usize>>,
     pub(super) lose: Mutex<Option<LostAnswer>>,
-    /// Runs just after the next load of a record, and just before the next swap of one.
-    pub(super) after_load: Mutex<Option<Between>>,
+    /// Runs just after the next load of a record, or scan of an engine that is not ordered.
+    pub(super) after_read: Mutex<Option<Between>>,
+    /// Runs just before the next swap of a record.
     pub(super) before_swap: Mutex<Option<Between>>,
     /// A seed: each call yields up to three times, before and after.
     pub(super) yields: Option<AtomicUsize>,
@@ -53,7 +54,7 @@ impl<const ORDERED: bool> Toy<ORDERED> {
             data,
             dies_in: Mutex::default(),
             lose: Mutex::default(),
-            after_load: Mutex::default(),
+            after_read: Mutex::default(),
             before_swap: Mutex::default(),
             yields: None,
             calls: AtomicUsize::new(0),
@@ -130,7 +131,7 @@ impl<const ORDERED: bool> CompareAndSwap for Toy<ORDERED> {
         self.pause().await;
         let stored = self.data.lock().0.get(key).cloned();
         if parse_record_key(key).is_some() {
-            run(&self.after_load).await;
+            run(&self.after_read).await;
         }
         self.pause().await;
         Ok(stored)
@@ -177,6 +178,9 @@ impl<const ORDERED: bool> CompareAndSwap for Toy<ORDERED> {
             all.truncate(limit);
             all
         };
+        if !ORDERED {
+            run(&self.after_read).await;
+        }
         self.pause().await;
         Ok(page)
     }

@@ -47,6 +47,12 @@ async fn damaged<const ORDERED: bool>(which: usize) {
     let listed = all_lapsed(&store, 1).await;
     let listed: Vec<_> = listed.iter().map(|info| &info.operation.record).collect();
     assert_eq!(listed, [&neighbour.record]);
+    // Only while it cannot be read: nothing that it stands in was given up.
+    world.data.put(&record_key(&holder.record), &good);
+    let listed = all_lapsed(&store, 1).await;
+    assert_eq!(listed.len(), 2);
+    world.data.put(&record_key(&holder.record), &bad);
+
     world.clock.advance(RETENTION);
     assert_eq!(purge_all(&store).await, 1);
     assert_eq!(world.data.value(&record("good")), None);
