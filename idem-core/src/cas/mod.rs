@@ -57,7 +57,7 @@ use crate::{
 /// | a lost race | that again. A call loses only to one that won, so somebody always gets on; after 256 losses it gives up with a [transient](Error::is_transient) error |
 /// | `lapsed`, ordered | a load for each record whose lease ended, from the cursor on, and two or three more calls for each index entry that was not put right since: a purge does that too |
 /// | `lapsed`, not ordered | a scan of everything for each page, then a load for each record shown; memory for one page |
-/// | `purge_expired`, ordered | what is due: about four for each record that it removes, about as many for each of at most 1024 stale entries beside them, and a look at 32 records |
+/// | `purge_expired`, ordered | what is due: three for each record that it removes, up to four for each of at most `limit` + 1024 stale entries in either index, and a look at 32 records |
 /// | `purge_expired`, not ordered | a scan from the beginning until `limit` records are removed and one more is found: purge with large limits |
 ///
 /// On an ordered engine, `more` of a purge may be true when only stale entries are left. It is false only

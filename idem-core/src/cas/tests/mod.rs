@@ -3,6 +3,7 @@
 
 mod awkward;
 mod chaos;
+mod costs;
 mod crashes;
 mod inspected;
 mod races;
@@ -18,7 +19,7 @@ use self::toy::{Data, Toy};
 use super::CasStore;
 use crate::{
     Fingerprint, Holder, IdempotencyStore, Inspect, Key, ManualClock, OnLapse, Operation, Outcome,
-    RecordId, RecordInfo, ReserveRequest, Scope, Terms, Token,
+    RecordId, RecordInfo, ReserveRequest, Response, Scope, Terms, Token,
 };
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -75,6 +76,12 @@ async fn reserve<S: IdempotencyStore>(
         }
         other => panic!("not reserved: {other:?}"),
     }
+}
+
+async fn completed<S: IdempotencyStore>(store: &S, key: String) {
+    let holder = reserve(store, key, OnLapse::RunAgain).await;
+    let answer = Response::new(201).into();
+    store.complete(&holder, &answer).await.unwrap();
 }
 
 /// Everything that `lapsed` lists, in pages of this size.
