@@ -42,6 +42,7 @@ const EXAMPLES: &[(&str, i32)] = &[
     ("payments -- --sabotage forget", 1),
     ("payments -- --sabotage no-token", 1),
     ("payments -- --sabotage global-scope", 1),
+    ("custom_store", 0),
 ];
 
 pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::calls::{Sent, answer_within, jittered};
+use super::calls::{Sent, answer_within};
 use super::counters::add_one;
 use super::heartbeat::Heartbeat;
 use super::protocol::{self, Close, End, GiveBack, Reply, Sequel, Superseded};
 use super::{Engine, Executed, Recorded, Reservation, Verdict};
+use crate::jitter::jittered;
 use crate::{Answer, Completion, Error, Holder, Replay, Response, Update};
 
 /// A reservation made by hand: see [`Idempotency::reserve`](super::Idempotency::reserve).

@@ -4,7 +4,6 @@ mod cursor;
 mod shard;
 #[cfg(test)]
 mod tests;
-mod waiters;
 
 use std::fmt;
 use std::future::poll_fn;
@@ -16,9 +15,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use self::shard::Shard;
-use self::waiters::Waiting;
 use crate::machine::{self, Change, Record};
 use crate::time::{Clock, MonotonicClock, Timestamp};
+use crate::waiters::Waiting;
 use crate::{
     Answer, Completion, Cursor, Error, Holder, IdempotencyStore, Inspect, LapsedPage, Outcome,
     Progress, Purged, RecordId, RecordInfo, ReserveRequest, Terms, Update,

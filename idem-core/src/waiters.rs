@@ -1,17 +1,18 @@
 //! Who waits for a record to be written. No wake-up is lost: law W1.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::lock;
-use super::shard::Shard;
 use crate::RecordId;
 
-/// The waiters of a shard. Lives under the shard's lock, as its records do: a waiter is listed either
-/// before a write, and then woken by it, or after it.
+/// Those who wait, by record.
+///
+/// In the in-memory store they live under the shard's lock, as its records do: a waiter is listed
+/// either before a write, and then woken by it, or after it. Where the records live elsewhere, they are
+/// taken after the write took effect: who is listed before the write is woken, too.
 #[derive(Default)]
-pub(super) struct Waiters {
+pub(crate) struct Waiters {
     listed: HashMap<RecordId, Vec<(u64, Waker)>>,
     last_ticket: u64,
 }
@@ -44,43 +45,50 @@ impl Waiters {
     }
 
     /// Takes all who wait for this record off the list: it was written.
-    pub(super) fn take(&mut self, id: &RecordId) -> Vec<Waker> {
+    pub(crate) fn take(&mut self, id: &RecordId) -> Vec<Waker> {
         let listed = self.listed.remove(id).unwrap_or_default();
         listed.into_iter().map(|(_, waker)| waker).collect()
     }
 
     #[cfg(test)]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.listed.is_empty()
     }
 }
 
+impl AsMut<Waiters> for Waiters {
+    fn as_mut(&mut self) -> &mut Waiters {
+        self
+    }
+}
+
 /// One waiter: listed from its first poll until the record is written or it is dropped.
-pub(super) struct Waiting<'a> {
-    shard: &'a Mutex<Shard>,
+pub(crate) struct Waiting<'a, L: AsMut<Waiters>> {
+    list: &'a Mutex<L>,
     id: &'a RecordId,
     ticket: Option<u64>,
 }
 
-impl<'a> Waiting<'a> {
-    pub(super) fn new(shard: &'a Mutex<Shard>, id: &'a RecordId) -> Self {
+impl<'a, L: AsMut<Waiters>> Waiting<'a, L> {
+    /// One who will wait in this list, or in what holds it.
+    pub(crate) fn new(list: &'a Mutex<L>, id: &'a RecordId) -> Self {
         Self {
-            shard,
+            list,
             id,
             ticket: None,
         }
     }
 
     /// Ready once the record was written after the first poll.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut shard = lock(self.shard);
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut list = lock(self.list);
         let Some(ticket) = self.ticket else {
-            self.ticket = Some(shard.waiters.add(self.id, cx.waker().clone()));
+            self.ticket = Some(list.as_mut().add(self.id, cx.waker().clone()));
             return Poll::Pending;
         };
-        let displaced = shard.waiters.replace(self.id, ticket, cx.waker());
-        // Dropping a waker may drop a task, and with it another waiter of this shard: unlock first.
-        drop(shard);
+        let displaced = list.as_mut().replace(self.id, ticket, cx.waker());
+        // Dropping a waker may drop a task, and with it another waiter of this list: unlock first.
+        drop(list);
         if displaced.is_some() {
             Poll::Pending
         } else {
@@ -89,12 +97,17 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl<L: AsMut<Waiters>> Drop for Waiting<'_, L> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            let removed = lock(self.shard).waiters.remove(self.id, ticket);
-            // Only now that the shard is unlocked, for the reason given in `poll`.
+            let removed = lock(self.list).as_mut().remove(self.id, ticket);
+            // Only now that the list is unlocked, for the reason given in `poll`.
             drop(removed);
         }
     }
+}
+
+/// A panic of another thread leaves the list whole: nothing panics half-way through a change to it.
+fn lock<L>(list: &Mutex<L>) -> MutexGuard<'_, L> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
