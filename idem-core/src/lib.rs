@@ -105,6 +105,7 @@ mod resolve;
 mod response;
 mod scope;
 mod store;
+mod sync;
 mod terms;
 #[cfg(test)]
 mod test_support;

@@ -1,12 +1,12 @@
 //! Who waits for a record to be written. No wake-up is lost: law W1.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use super::lock;
 use super::shard::Shard;
 use crate::RecordId;
+use crate::sync::Mutex;
 
 /// The waiters of a shard. Lives under the shard's lock, as its records do: a waiter is listed either
 /// before a write, and then woken by it, or after it.
