@@ -112,6 +112,7 @@ mod resolve;
 mod response;
 mod scope;
 mod store;
+mod sync;
 mod terms;
 #[cfg(test)]
 mod test_support;

@@ -1,10 +1,11 @@
 //! Who waits for a record to be written. No wake-up is lost: law W1.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
 use crate::RecordId;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Those who wait, by record.
 ///

@@ -17,7 +17,6 @@ mod wait;
 mod walk;
 
 use std::fmt;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,6 +26,7 @@ pub use self::keys::MAX_ENGINE_KEY_LEN;
 
 use self::patrol::Hand;
 use crate::machine::{self, Change};
+use crate::sync::Mutex;
 use crate::time::Clock;
 use crate::waiters::Waiters;
 use crate::{

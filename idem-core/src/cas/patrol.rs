@@ -1,7 +1,9 @@
 //! A bounded look at some records in each purge of an ordered engine, one after the other and round
 //! again: what has no index entry is found here. See [`index`](super::index) for how that can be.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+
+use crate::sync::Mutex;
 
 use super::CasStore;
 use super::engine::CompareAndSwap;
