@@ -31,13 +31,17 @@
 //! # fn main() {}
 //! ```
 
+pub mod check;
 pub mod fixture;
 mod harness;
 pub mod laws;
+mod list;
 mod registry;
 mod runner;
 
-pub use harness::{Harness, Reopen, Store};
+pub use harness::{Harness, Limited, Reopen, Store};
 pub use idem_core::async_trait;
-pub use registry::{Law, all_laws};
+#[doc(hidden)]
+pub use registry::{__law, check_emitted};
+pub use registry::{Law, all_laws, laws_for};
 pub use runner::{Runtime, Verdict, judge, run};

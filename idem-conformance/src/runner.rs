@@ -1,9 +1,12 @@
 //! Runs laws: one as a test, or all of them for a verdict on each.
 
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use tokio::runtime::Builder;
+use tokio::time::timeout;
+
 use crate::Harness;
+use crate::fixture::SLACK;
 
 /// What a law runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,28 +15,47 @@ pub enum Runtime {
     Single,
     /// Four threads: for laws about concurrency.
     Multi,
+    /// One thread, and then four with a fresh store: for laws that a store may keep on one of them
+    /// only.
+    Both,
+}
+
+impl Runtime {
+    fn builders(self) -> Vec<Builder> {
+        let single = Builder::new_current_thread;
+        let multi = || {
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(4);
+            builder
+        };
+        match self {
+            Self::Single => vec![single()],
+            Self::Multi => vec![multi()],
+            Self::Both => vec![single(), multi()],
+        }
+    }
 }
 
 /// Opens a store and runs a law on it: what the tests that [`conformance!`](crate::conformance) emits
 /// do.
 ///
 /// # Panics
-/// If the law is broken.
-pub fn run<H: Harness, F: Future<Output = ()>>(runtime: Runtime, law: impl FnOnce(H) -> F) {
-    let mut builder = match runtime {
-        Runtime::Single => tokio::runtime::Builder::new_current_thread(),
-        Runtime::Multi => tokio::runtime::Builder::new_multi_thread(),
-    };
-    let runtime = builder
-        .worker_threads(4)
-        .enable_all()
-        .build()
-        .expect("a tokio runtime");
-    runtime.block_on(async { law(H::open().await).await });
+/// If the law is broken, or has not ended before real time could decide a verdict: after half of
+/// [`SLACK`].
+pub fn run<H: Harness>(runtime: Runtime, law: impl AsyncFn(H)) {
+    for mut builder in runtime.builders() {
+        let runtime = builder.enable_all().build().expect("a tokio runtime");
+        let ended = runtime.block_on(async {
+            let harness = H::open().await;
+            timeout(SLACK / 2, law(harness)).await.is_ok()
+        });
+        assert!(ended, "the law still ran after {:?}", SLACK / 2);
+    }
 }
 
 /// Whether a store keeps a law.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The law's name.
     pub law: &'static str,
