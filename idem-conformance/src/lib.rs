@@ -31,11 +31,18 @@
 //! # fn main() {}
 //! ```
 
+mod agree;
+mod call;
+pub mod effort;
 pub mod fixture;
 mod harness;
 pub mod laws;
+mod model;
+mod readable;
 mod registry;
 mod runner;
+#[cfg(test)]
+mod toy;
 
 pub use harness::{Harness, Reopen, Store};
 pub use idem_core::async_trait;

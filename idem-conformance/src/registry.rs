@@ -30,6 +30,9 @@ macro_rules! __laws {
             Multi concurrency::r2_of_many_at_once_exactly_one_wins, "R2",
                 "Of any number of callers that reserve one vacant operation at once, exactly one gets it.",
                 "Two winners are a double charge.";
+            Single model::l1_random_scripts_agree_with_the_machine, "L1",
+                "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
+                "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.";
         }
     };
     // For stores with an injected clock: the instants at which something changes, to the millisecond.
@@ -38,6 +41,9 @@ macro_rules! __laws {
             Single exact_time::r3_a_lease_is_live_until_its_last_millisecond, "R3",
                 "A lease is live while now is before its end, and not at its end.",
                 "Stores that disagree on the boundary take over a live holder.";
+            Single model::l1_random_scripts_agree_to_the_millisecond, "L1",
+                "The same where calls fall on the very instants at which something changes, and durations are compared to the millisecond.",
+                "Off by one is a live holder taken over, or a record that is expired for one call and stands for the next.";
         }
     };
     // For stores that outlive their process.

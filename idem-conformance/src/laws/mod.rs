@@ -2,4 +2,5 @@
 
 pub mod concurrency;
 pub mod exact_time;
+pub mod model;
 pub mod reserve;
