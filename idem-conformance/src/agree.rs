@@ -9,10 +9,10 @@ use crate::fixture::SLACK;
 
 /// How closely durations are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Precision {
+pub enum Precision {
     /// To the millisecond: no time passes that the machine does not know of.
     Exact,
-    /// Real time may have passed, up to [`SLACK`].
+    /// Real time may have passed, up to [`SLACK`](crate::fixture::SLACK).
     WithinSlack,
 }
 

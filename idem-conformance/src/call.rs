@@ -87,3 +87,91 @@ impl Call {
 fn update((update, change): (Update, Change)) -> (Reply, Change) {
     (Reply::Update(update), change)
 }
+
+impl Reply {
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Self::Reserve(outcome) => outcome,
+            other => panic!("a reserve was answered: {other}"),
+        }
+    }
+
+    pub(crate) fn completion(self) -> Completion {
+        match self {
+            Self::Complete(completion) => completion,
+            other => panic!("a completion was answered: {other}"),
+        }
+    }
+
+    pub(crate) fn update(self) -> Update {
+        match self {
+            Self::Update(update) => update,
+            other => panic!("a write was answered: {other}"),
+        }
+    }
+
+    pub(crate) fn info(self) -> Option<RecordInfo> {
+        match self {
+            Self::Get(info) => info,
+            other => panic!("a get was answered: {other}"),
+        }
+    }
+}
+
+/// Makes a store of a type that has `call(&self, Call) -> Result<Reply, Error>` and
+/// `wait(&self, &RecordId, Duration)`, both async.
+macro_rules! store_of_calls {
+    (impl[$($generics:tt)*] for $store:ty) => {
+        #[::async_trait::async_trait]
+        impl<$($generics)*> ::idem_core::IdempotencyStore for $store {
+            async fn reserve(
+                &self,
+                request: &::idem_core::ReserveRequest,
+            ) -> Result<::idem_core::Outcome, ::idem_core::Error> {
+                let call = $crate::call::Call::Reserve(request.clone());
+                Ok(self.call(call).await?.outcome())
+            }
+
+            async fn complete(
+                &self,
+                holder: &::idem_core::Holder,
+                answer: &::idem_core::Answer,
+            ) -> Result<::idem_core::Completion, ::idem_core::Error> {
+                let call = $crate::call::Call::Complete(holder.clone(), answer.clone());
+                Ok(self.call(call).await?.completion())
+            }
+
+            async fn renew(
+                &self,
+                holder: &::idem_core::Holder,
+                terms: ::idem_core::Terms,
+                progress: Option<&::idem_core::Progress>,
+            ) -> Result<::idem_core::Update, ::idem_core::Error> {
+                let call = $crate::call::Call::Renew(holder.clone(), terms, progress.cloned());
+                Ok(self.call(call).await?.update())
+            }
+
+            async fn abandon(
+                &self,
+                holder: &::idem_core::Holder,
+            ) -> Result<::idem_core::Update, ::idem_core::Error> {
+                let call = $crate::call::Call::Abandon(holder.clone());
+                Ok(self.call(call).await?.update())
+            }
+
+            async fn release(
+                &self,
+                holder: &::idem_core::Holder,
+            ) -> Result<::idem_core::Update, ::idem_core::Error> {
+                let call = $crate::call::Call::Release(holder.clone());
+                Ok(self.call(call).await?.update())
+            }
+
+            async fn changed(&self, record: &::idem_core::RecordId, within: ::std::time::Duration) {
+                self.wait(record, within).await;
+            }
+        }
+    };
+}
+
+pub(crate) use store_of_calls;

@@ -34,10 +34,13 @@
 mod agree;
 mod call;
 pub mod effort;
+pub mod faults;
 pub mod fixture;
 mod harness;
+pub mod history;
 pub mod laws;
 mod model;
+mod random;
 mod readable;
 mod registry;
 mod runner;

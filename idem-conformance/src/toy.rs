@@ -8,12 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use idem_core::machine::{self, Change, Record};
 use idem_core::{
-    Answer, Clock, Completion, Cursor, Error, Holder, IdempotencyStore, Inspect, LapsedPage,
-    ManualClock, Outcome, Progress, Purged, RecordId, RecordInfo, ReserveRequest, Terms, Timestamp,
-    Update,
+    Clock, Cursor, Error, Inspect, LapsedPage, ManualClock, Purged, RecordId, RecordInfo, Timestamp,
 };
 
-use crate::call::{Call, Reply};
+use crate::call::{Call, Reply, store_of_calls};
 use crate::{Harness, Store};
 
 /// What is wrong with a toy store.
@@ -46,7 +44,7 @@ pub(crate) struct Toy<T> {
 }
 
 impl<T: Twist> Toy<T> {
-    async fn step(&self, call: Call) -> Reply {
+    async fn call(&self, call: Call) -> Result<Reply, Error> {
         self.clock.advance(T::CREEP);
         let now = self.clock.now();
         let decide =
@@ -56,23 +54,18 @@ impl<T: Twist> Toy<T> {
             let (reply, change) = decide(self.lock().get(id));
             tokio::task::yield_now().await;
             apply(&mut self.lock(), id, change);
-            return reply;
+            return Ok(reply);
         }
         let mut records = self.lock();
         let (reply, change) = decide(records.get(id));
         apply(&mut records, id, change);
-        reply
+        Ok(reply)
     }
+
+    async fn wait(&self, _: &RecordId, _: Duration) {}
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<RecordId, Record>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn update(&self, call: Call) -> Result<Update, Error> {
-        match self.step(call).await {
-            Reply::Update(update) => Ok(update),
-            other => panic!("{other}"),
-        }
     }
 }
 
@@ -84,53 +77,12 @@ fn apply(records: &mut BTreeMap<RecordId, Record>, id: &RecordId, change: Change
     }
 }
 
-#[async_trait]
-impl<T: Twist> IdempotencyStore for Toy<T> {
-    async fn reserve(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
-        match self.step(Call::Reserve(request.clone())).await {
-            Reply::Reserve(outcome) => Ok(outcome),
-            other => panic!("{other}"),
-        }
-    }
-
-    async fn complete(&self, holder: &Holder, answer: &Answer) -> Result<Completion, Error> {
-        match self
-            .step(Call::Complete(holder.clone(), answer.clone()))
-            .await
-        {
-            Reply::Complete(completion) => Ok(completion),
-            other => panic!("{other}"),
-        }
-    }
-
-    async fn renew(
-        &self,
-        holder: &Holder,
-        terms: Terms,
-        progress: Option<&Progress>,
-    ) -> Result<Update, Error> {
-        self.update(Call::Renew(holder.clone(), terms, progress.cloned()))
-            .await
-    }
-
-    async fn abandon(&self, holder: &Holder) -> Result<Update, Error> {
-        self.update(Call::Abandon(holder.clone())).await
-    }
-
-    async fn release(&self, holder: &Holder) -> Result<Update, Error> {
-        self.update(Call::Release(holder.clone())).await
-    }
-
-    async fn changed(&self, _: &RecordId, _: Duration) {}
-}
+store_of_calls!(impl[T: Twist] for Toy<T>);
 
 #[async_trait]
 impl<T: Twist> Inspect for Toy<T> {
     async fn get(&self, record: &RecordId) -> Result<Option<RecordInfo>, Error> {
-        match self.step(Call::Get(record.clone())).await {
-            Reply::Get(info) => Ok(info),
-            other => panic!("{other}"),
-        }
+        Ok(self.call(Call::Get(record.clone())).await?.info())
     }
 
     /// A cursor counts the records before it.

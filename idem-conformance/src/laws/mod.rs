@@ -2,5 +2,6 @@
 
 pub mod concurrency;
 pub mod exact_time;
+pub mod histories;
 pub mod model;
 pub mod reserve;

@@ -47,10 +47,9 @@ pub(crate) async fn search<H: Harness>(
 
 /// Plays a script; a panic of the store is a fault like any other.
 async fn attempt<H: Harness>(script: Script, precision: Precision) -> Result<(), String> {
-    let shown = format!("{script:#?}\n");
-    match tokio::spawn(play::<H>(script, precision)).await {
+    match tokio::spawn(play::<H>(script.clone(), precision)).await {
         Ok(result) => result,
-        Err(failed) => Err(format!("{shown}   it ended in a panic: {failed}\n")),
+        Err(failed) => Err(format!("{script:#?}\n   it ended in a panic: {failed}\n")),
     }
 }
 
