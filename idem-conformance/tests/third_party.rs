@@ -1,4 +1,5 @@
 //! A crate outside the workspace, with the template from the crate's docs, runs the suite.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,10 @@ fn a_crate_of_somebody_else_s_runs_the_suite() {
     assert!(output.status.success(), "{stdout}\n{stderr}");
     // Every law, and the test that says how many they are.
     let expected = laws_for(&["exact_time"]).len() + 1;
-    let passed = stdout.lines().filter(|line| line.ends_with(" ... ok")).count();
+    let passed = stdout
+        .lines()
+        .filter(|line| line.ends_with(" ... ok"))
+        .count();
     assert_eq!(passed, expected, "{stdout}");
     let result = format!("test result: ok. {expected} passed; 0 failed; 0 ignored");
     assert!(stdout.contains(&result), "{stdout}");
