@@ -165,7 +165,7 @@ macro_rules! __laws {
                 "Keys are stuck for good, and memory is never given back.",
                 "completed records stay";
             Single expiry::r8_a_completed_record_is_replayed_until_it_expires, "R8",
-                "Until then it is replayed.",
+                "A completed record is replayed until its retention is over.",
                 "The effect runs again within what was promised.",
                 "retention counted from half";
             Single expiry::r8_an_abandoned_record_expires, "R8",
@@ -173,15 +173,15 @@ macro_rules! __laws {
                 "Keys are stuck for good, and memory is never given back.",
                 "abandoned records stay";
             Single expiry::r8_a_lapsed_record_expires_unless_it_is_held, "R8",
-                "So is a lapsed one, made under `RunAgain` or never started.",
+                "A lapsed record, made under `RunAgain` or never started, is vacant once its retention is over.",
                 "Keys are stuck for good, and memory is never given back.",
                 "lapsed records stay";
             Single expiry::r8_held_and_started_it_never_expires, "R8",
-                "Held and started, it never expires before it is settled.",
+                "A record that was made under `Hold` and started never expires before it is settled.",
                 "Time alone makes an unknown effect run again.",
                 "unresolved records expire";
             Single expiry::r8_what_was_held_expires_once_it_is_settled, "R8",
-                "Once settled it is remembered as any other, and expires.",
+                "What was held and is settled is remembered as any other record, and expires.",
                 "What was settled is forgotten at once, or never.",
                 "retention not counted for held records";
             Single expiry::r8_a_live_lease_does_not_expire, "R8",
@@ -198,58 +198,33 @@ macro_rules! __laws {
                 "A winner whose answer was lost is told that it lost, and nobody runs.",
                 "own lost reserve reported as conflict";
             Single resend::r10_a_resent_takeover_gets_attempt_and_progress_again, "R10",
-                "It gets the same attempt and the same progress.",
+                "A resent takeover gets the same attempt and the same progress.",
                 "The winner's writes are refused, or a step is made twice.",
                 "resend that takes over from itself";
             Single resend::r10_a_resend_counts_its_own_lease_from_now, "R10",
-                "It gets a lease of its own length, from now, and that is all: its reservation's times stay.",
+                "A resent reserve gets a lease of its own length, counted from now; when it was reserved stays.",
                 "The caller counts on a lease that it does not have.",
                 "resend with the old lease";
             Single resend::r10_a_resend_keeps_what_happens_on_lapse, "R10",
-                "The record keeps its token, its wish on lapse and that it has not started.",
+                "A resent reserve leaves the record's token, its wish on lapse, and that it has not started.",
                 "A resend changes what its first copy asked for.",
                 "resend that writes a new record";
             Single resend::r10_a_resend_may_ask_for_another_retention, "R10",
-                "The retention it asks for counts, and never makes the record's shorter.",
+                "The retention of a resent reserve counts, and never makes the record's shorter.",
                 "A resend changes what its first copy asked for.",
                 "resend that shortens the retention";
             Single resend::r10_a_started_reservation_is_not_given_again, "R10",
-                "On a reservation that has started it changes nothing: a conflict with the smallest hint.",
+                "A reserve repeated on its own reservation that has started changes nothing: a conflict with the smallest hint.",
                 "A late copy starts a second handler beside the first.",
                 "started reservation given again";
             Single resend::r10_a_started_one_that_is_unresolved_says_so, "R10",
-                "If that is unresolved, for this caller or by its holder's wish, there is no hint.",
+                "A reserve repeated on its own reservation that is unresolved, by its wish or the holder's, is a conflict without a hint.",
                 "A client waits for what only a person can settle.",
                 "hint on an unresolved record";
             Single resend::r10_an_abandoned_reservation_is_not_given_again, "R10",
-                "On an abandoned one likewise: a late copy does not bring it back.",
+                "A reserve repeated on its own reservation that is abandoned changes nothing: a conflict with the smallest hint.",
                 "A handler that has ended holds the key once more.",
                 "late copy that revives an abandoned record";
-
-            Single late_copies::r10_a_late_reserve_finds_what_was_completed, "R10",
-                "A late copy of the reserve that led to the answer is a replay, and changes nothing.",
-                "The answer is lost to a copy.",
-                "late copy that reserves a completed record";
-            Single late_copies::r10_a_late_reserve_takes_nothing_back, "R10",
-                "A late copy of a reserve that was taken over is in conflict with the taker.",
-                "The dead attempt holds the key again.",
-                "late copy that takes its record back";
-            Single late_copies::c3_a_late_renewal_brings_nothing_back, "C3",
-                "A late renewal brings back nothing that was released, abandoned or taken over.",
-                "A heartbeat outlives its handler.",
-                "renewal that revives a dead token";
-            Single late_copies::c3_a_late_completion_brings_nothing_back, "C3",
-                "A late completion brings back nothing that was released or has expired.",
-                "A record appears that nobody reserved.",
-                "completion that inserts";
-            Single late_copies::c3_a_late_abandonment_or_release_frees_nobody_else_s, "C3",
-                "A late abandonment or release frees nobody else's reservation.",
-                "Two run at once.",
-                "release by key alone";
-            Single late_copies::c5_every_late_write_of_who_completed_is_told_so, "C5",
-                "Every late write of who completed is told what stands, again and again.",
-                "The caller takes its own answer for lost.",
-                "superseded once completed";
 
             Single complete::c1_the_holder_completes_and_the_next_replays, "C1",
                 "The holder completes, and the next reserve replays.",
@@ -276,11 +251,11 @@ macro_rules! __laws {
                 "A heartbeat makes an answered operation run.",
                 "renewal that reopens a completed record";
             Single complete::c5_an_abandonment_leaves_a_completed_record_alone, "C5",
-                "So is an abandonment.",
+                "An abandonment by who completed is told what stands, and changes nothing.",
                 "An answered operation runs again.",
                 "abandonment of a completed record";
             Single complete::c5_a_release_leaves_a_completed_record_alone, "C5",
-                "So is a release.",
+                "A release by who completed is told what stands, and changes nothing.",
                 "An answered operation runs again.",
                 "release of a completed record";
             Single complete::c5_no_request_changes_a_completed_record, "C5",
@@ -321,32 +296,57 @@ macro_rules! __laws {
                 "An effect that happened is not recorded, and happens again.",
                 "completion needs a live lease";
             Single dead_tokens::c4_a_lapsed_holder_still_renews, "C4",
-                "And still renews.",
+                "Who has lapsed and was not taken over still renews.",
                 "A pause becomes a takeover without a taker.",
                 "renewal needs a live lease";
             Single dead_tokens::c4_a_lapsed_holder_still_abandons_and_releases, "C4",
-                "And still abandons and releases.",
+                "Who has lapsed and was not taken over still abandons and releases.",
                 "A person cannot settle what is unresolved.",
                 "abandonment needs a live lease";
+
+            Single late_copies::r10_a_late_reserve_finds_what_was_completed, "R10",
+                "A late copy of the reserve that led to the answer is a replay, and changes nothing.",
+                "The answer is lost to a copy.",
+                "late copy that reserves a completed record";
+            Single late_copies::r10_a_late_reserve_takes_nothing_back, "R10",
+                "A late copy of a reserve that was taken over is in conflict with the taker.",
+                "The dead attempt holds the key again.",
+                "late copy that takes its record back";
+            Single late_copies::c3_a_late_renewal_brings_nothing_back, "C3",
+                "A late renewal brings back nothing that was released, abandoned or taken over.",
+                "A heartbeat outlives its handler.",
+                "renewal that revives a dead token";
+            Single late_copies::c3_a_late_completion_brings_nothing_back, "C3",
+                "A late completion brings back nothing that was released or has expired.",
+                "A record appears that nobody reserved.",
+                "completion that inserts";
+            Single late_copies::c3_a_late_abandonment_or_release_frees_nobody_else_s, "C3",
+                "A late abandonment or release frees nobody else's reservation.",
+                "Two run at once.",
+                "release by key alone";
+            Single late_copies::c5_every_late_write_of_who_completed_is_told_so, "C5",
+                "Every late write of who completed is told what stands, again and again.",
+                "The caller takes its own answer for lost.",
+                "superseded once completed";
 
             Single renew::c6_a_renewal_extends_the_lease_from_now, "C6",
                 "A renewal extends the lease, counted from now.",
                 "A live holder is taken over, or a dead one blocks for longer.",
                 "lease added to the one before";
             Single renew::c6_a_renewal_may_ask_for_another_lease, "C6",
-                "By the length that it asks for.",
+                "A renewal extends the lease by the length that it asks for.",
                 "A live holder is taken over, or a dead one blocks for longer.",
                 "renewal by the first lease";
             Single renew::c6_a_renewal_never_shortens_a_lease, "C6",
-                "It never shortens a lease.",
+                "A renewal never shortens a lease.",
                 "A late copy of a renewal ends a longer lease.",
                 "renewal that shortens a lease";
             Single renew::c6_a_renewal_says_that_it_started, "C6",
-                "It marks the reservation as started: it may have run.",
+                "A renewal marks the reservation as started: it may have run.",
                 "A held effect runs twice.",
                 "renewal that does not mark the start";
             Single renew::c6_a_renewal_is_no_reservation, "C6",
-                "It is no new reservation: token, attempt and the times of reservation stay.",
+                "A renewal is no new reservation: token, attempt and the times of reservation stay.",
                 "The age for running again never comes.",
                 "renewal that counts as a reservation";
             Single renew::c6_progress_is_kept_until_it_is_replaced, "C6",
@@ -363,7 +363,7 @@ macro_rules! __laws {
                 "The retry waits for a lease that nobody needs.",
                 "abandonment that drops progress";
             Single abandon::c7_an_abandonment_keeps_the_record, "C7",
-                "It keeps the record: fingerprint, holder, start and times.",
+                "An abandonment keeps the record: fingerprint, holder, start and times.",
                 "Another payload slips in.",
                 "abandonment as release";
             Single abandon::c7_an_abandoned_record_takes_no_renewal, "C7",
@@ -384,13 +384,58 @@ macro_rules! __laws {
                 "A client that was told to try again cannot.",
                 "release that keeps the record";
             Single release::c8_a_release_forgets_everything, "C8",
-                "It forgets all: fingerprint, progress, times.",
+                "A release forgets all: fingerprint, progress, times.",
                 "The next operation starts half-way through another.",
                 "release that keeps progress";
             Single release::c8_a_second_release_touches_nobody_else, "C8",
                 "A second release touches nobody else's record.",
                 "Two run at once.",
                 "second release frees the next holder";
+
+            Single retention::t3_reads_do_not_restart_it, "T3",
+                "Neither `get`, nor `lapsed`, nor a purge restarts the retention.",
+                "A record that is watched never leaves.",
+                "retention restarted by reads";
+            Single retention::t3_replays_do_not_restart_it, "T3",
+                "Neither replays, nor late writes of who completed, restart the retention.",
+                "A key that is retried for ever is remembered for ever.",
+                "retention restarted by replays";
+            Single retention::t3_conflicts_and_mismatches_do_not_restart_it, "T3",
+                "Neither conflicts nor mismatches restart the retention.",
+                "A key that is retried for ever is remembered for ever.",
+                "retention restarted by conflicts";
+            Single retention::t3_a_renewal_counts_it_anew_when_half_would_not_be_left, "T3",
+                "A renewal counts the retention anew if less than half would be left after the lease, and not otherwise.",
+                "A long operation is forgotten as soon as it is answered.",
+                "retention never counted anew";
+            Single retention::t3_a_takeover_counts_it_anew_when_half_would_not_be_left, "T3",
+                "A takeover counts the retention anew if less than half would be left after its lease, and not otherwise.",
+                "A long operation is forgotten as soon as it is answered.",
+                "retention restarted by a takeover";
+            Single retention::t3_a_resend_counts_it_anew_when_half_would_not_be_left, "T3",
+                "A resent reserve counts the retention anew if less than half would be left after its lease, and not otherwise.",
+                "A long operation is forgotten as soon as it is answered.",
+                "retention not counted anew by a resend";
+            Single retention::t3_a_completion_counts_it_anew_when_half_would_not_be_left, "T3",
+                "A completion counts the retention anew if less than half is left, and not otherwise.",
+                "A long operation is forgotten as soon as it is answered.",
+                "not counted anew at completion";
+            Single retention::t3_an_abandonment_counts_it_anew_when_half_would_not_be_left, "T3",
+                "An abandonment counts the retention anew if less than half is left, and not otherwise; abandoning again does not.",
+                "The record is gone before its retry.",
+                "not counted anew at abandonment";
+            Single retention::t3_at_least_half_is_left_after_the_answer, "T3",
+                "Whenever it is answered, at least half of the retention is left.",
+                "What was promised to clients is not kept.",
+                "retention from the first reservation only";
+            Single retention::t3_it_never_gets_shorter, "T3",
+                "Nobody makes the retention shorter by asking for less.",
+                "What was promised to clients is not kept.",
+                "retention of the last request";
+            Single retention::t3_who_asks_for_more_gets_more, "T3",
+                "Who asks for a longer retention gets it when it is counted anew.",
+                "What was promised to clients is not kept.",
+                "retention of the first request";
 
             Single time::t1_the_longest_lease_neither_panics_nor_wraps, "T1",
                 "The longest lease is one that is live a year later: it saturates at what the store keeps.",
@@ -402,14 +447,14 @@ macro_rules! __laws {
                 "retention that wraps";
             Single time::t1_a_month_and_more_is_not_cut, "T1",
                 "Leases of 26, 51 and 180 days are not cut.",
-                "Milliseconds in 31 or 32 bits.",
+                "A long lease ends after days: milliseconds in 31 or 32 bits.",
                 "milliseconds in 32 bits";
             Single time::t1_one_millisecond_is_not_none, "T1",
-                "A lease and a retention of a millisecond end.",
+                "A lease and a retention of a millisecond come to an end.",
                 "A record without an end: a key stuck for good.",
                 "durations cut to whole seconds";
             Single time::t1_the_longest_age_is_never_reached, "T1",
-                "The longest age is never reached, none at once.",
+                "The longest age is never reached; none is reached at once.",
                 "What may run again is held, or the other way round.",
                 "age that wraps";
             Single time::t1_the_longest_wait_neither_panics_nor_ends_early_for_good, "T1",
@@ -425,69 +470,24 @@ macro_rules! __laws {
                 "A node whose clock is ahead takes over a live lease.",
                 "time read before the call";
 
-            Single retention::t3_reads_do_not_restart_it, "T3",
-                "Neither `get`, nor `lapsed`, nor a purge restarts the retention.",
-                "A record that is watched never leaves.",
-                "retention restarted by reads";
-            Single retention::t3_replays_do_not_restart_it, "T3",
-                "Neither replays, nor late writes of who completed, restart it.",
-                "A key that is retried for ever is remembered for ever.",
-                "retention restarted by replays";
-            Single retention::t3_conflicts_and_mismatches_do_not_restart_it, "T3",
-                "Neither conflicts nor mismatches restart it.",
-                "A key that is retried for ever is remembered for ever.",
-                "retention restarted by conflicts";
-            Single retention::t3_a_renewal_counts_it_anew_when_half_would_not_be_left, "T3",
-                "A renewal counts it anew if less than half would be left after the lease, and not otherwise.",
-                "A long operation is forgotten as soon as it is answered.",
-                "retention never counted anew";
-            Single retention::t3_a_takeover_counts_it_anew_when_half_would_not_be_left, "T3",
-                "So does a takeover.",
-                "A long operation is forgotten as soon as it is answered.",
-                "retention restarted by a takeover";
-            Single retention::t3_a_resend_counts_it_anew_when_half_would_not_be_left, "T3",
-                "So does a resend.",
-                "A long operation is forgotten as soon as it is answered.",
-                "retention not counted anew by a resend";
-            Single retention::t3_a_completion_counts_it_anew_when_half_would_not_be_left, "T3",
-                "So does a completion, if less than half is left now.",
-                "A long operation is forgotten as soon as it is answered.",
-                "not counted anew at completion";
-            Single retention::t3_an_abandonment_counts_it_anew_when_half_would_not_be_left, "T3",
-                "So does an abandonment, the first time.",
-                "The record is gone before its retry.",
-                "not counted anew at abandonment";
-            Single retention::t3_at_least_half_is_left_after_the_answer, "T3",
-                "Whenever it is answered, at least half of the retention is left.",
-                "What was promised to clients is not kept.",
-                "retention from the first reservation only";
-            Single retention::t3_it_never_gets_shorter, "T3",
-                "Nobody makes it shorter by asking for less.",
-                "What was promised to clients is not kept.",
-                "retention of the last request";
-            Single retention::t3_who_asks_for_more_gets_more, "T3",
-                "Who asks for a longer one gets it when it is counted anew.",
-                "What was promised to clients is not kept.",
-                "retention of the first request";
-
             Single purge::p1_only_what_is_expired_is_removed, "P1",
                 "A purge removes only what is expired, and says so.",
                 "The effect runs again.",
                 "purge of everything";
             Single purge::p1_what_is_unresolved_is_never_removed, "P1",
-                "It never removes what is unresolved.",
+                "A purge never removes what is unresolved.",
                 "An unknown effect runs again, and nobody learns of it.",
                 "unresolved records purged";
             Single purge::p1_a_call_removes_at_most_its_limit, "P1",
-                "A call removes at most its limit; repeated, nothing that is due is left.",
+                "A purge removes at most its limit a call; repeated, it leaves nothing that is due.",
                 "A purge that locks the store for an hour, or never ends.",
                 "purge of everything at once";
             Single purge::p1_what_was_given_more_time_stays, "P1",
-                "What was given more time stays.",
+                "A purge leaves what was given more time.",
                 "A live holder loses its key.",
                 "purge by the first due time";
             Single purge::p1_what_was_reserved_anew_stays, "P1",
-                "What expired and was reserved anew stays.",
+                "A purge leaves what expired and was reserved anew.",
                 "A live holder loses its key.",
                 "purge by a stale list";
 
@@ -496,23 +496,23 @@ macro_rules! __laws {
                 "An operator settles the wrong thing.",
                 "`get` without the fingerprint's version";
             Single inspect::p2_get_shows_what_lapsed, "P2",
-                "It tells lapsed from unresolved, and says since when.",
+                "`get` tells lapsed from unresolved, and says since when.",
                 "An operator settles the wrong thing.",
                 "`get` that calls all of it lapsed";
             Single inspect::p2_get_shows_a_takeover, "P2",
-                "It shows the current attempt, and when the first was reserved.",
+                "`get` shows the current attempt, and when the first was reserved.",
                 "An operator settles the wrong thing.",
                 "`get` that shows the first attempt";
             Single inspect::p2_get_shows_an_answer, "P2",
-                "It shows the answer, and who gave it.",
+                "`get` shows the answer, and who gave it.",
                 "An operator settles the wrong thing.",
                 "`get` without the answer";
             Single inspect::p2_get_changes_nothing, "P2",
-                "It changes nothing.",
+                "`get` changes nothing.",
                 "Looking is acting.",
                 "`get` that renews";
             Single inspect::p2_get_shows_nothing_where_nothing_is, "P2",
-                "It shows nothing where nothing is, or what was has expired.",
+                "`get` shows nothing where nothing is, or what was has expired.",
                 "An operator revives what is forgotten.",
                 "`get` shows an expired record";
             Single inspect::p2_lapsed_lists_what_nobody_attends, "P2",
@@ -520,23 +520,23 @@ macro_rules! __laws {
                 "What needs a person is not found.",
                 "`lapsed` without the abandoned";
             Single inspect::p2_lapsed_shows_what_get_shows, "P2",
-                "It shows what `get` shows.",
+                "`lapsed` shows what `get` shows.",
                 "What is settled is not what was seen.",
                 "`lapsed` with the first holder";
             Single inspect::p2_lapsed_forgets_what_expired, "P2",
-                "It takes what expired as absent.",
+                "`lapsed` takes what expired as absent.",
                 "What is settled is not what was seen.",
                 "`lapsed` shows an expired record";
             Single inspect::p2_lapsed_gives_the_longest_lapsed_first, "P2",
-                "It gives the longest lapsed first, on pages of any size.",
+                "`lapsed` gives the longest lapsed first, on pages of any size.",
                 "The oldest case waits behind new ones.",
                 "`lapsed` in order of keys";
             Single inspect::p2_lapsed_lists_each_record_once, "P2",
-                "A walk lists each record once, also of those that lapsed at one instant.",
+                "A walk through `lapsed` lists each record once, also of those that lapsed at one instant.",
                 "Cases are missed at the edge of a page.",
                 "pages by time alone";
             Single inspect::p2_a_walk_goes_on_when_records_are_settled, "P2",
-                "A walk goes on when what it listed is settled.",
+                "A walk through `lapsed` goes on when what it listed is settled.",
                 "Cases are missed at the edge of a page.",
                 "pages by count";
 
@@ -562,7 +562,7 @@ macro_rules! __laws {
                 "A client's choice of name is an outage.",
                 "scopes and keys as printable text";
             Single sizes::s1_every_legal_scope_and_key_is_listed, "S1",
-                "And listed, page by page.",
+                "Every legal scope and key is listed by `lapsed`, page by page.",
                 "An operator's list breaks off at a client's choice of name.",
                 "cursor that cannot hold a key";
 
@@ -612,28 +612,28 @@ macro_rules! __laws {
                 "Two winners are a double charge.",
                 "check-then-insert";
             Multi concurrency::r2_also_where_a_record_was_released_or_expired, "R2",
-                "Also where a record was released or has expired.",
+                "Of many callers that reserve at once what was released or has expired, exactly one gets it.",
                 "Two winners are a double charge.",
                 "check-then-insert over an expired record";
             Multi concurrency::r2_of_two_payloads_exactly_one_wins, "R2",
-                "Of callers with two payloads, exactly one wins; the others are in conflict or a mismatch, by their payload.",
+                "Of many callers with two payloads at once, exactly one wins; the others are in conflict or a mismatch, by their payload.",
                 "Two winners are a double charge.",
                 "winner decided by the fingerprint";
             Multi concurrency::r2_many_operations_at_once_do_not_meet, "R2",
                 "Of many operations at once, each has its own winner.",
-                "Who is alone with his operation is refused.",
+                "Who is alone with an operation is refused.",
                 "one lock's winner for all";
             Multi concurrency::r3_not_one_of_thousands_is_given_a_live_lease, "R3",
                 "Not one of 14 000 tries at a live lease is given it: a double grant in a thousand is missed less than once in a million.",
-                "Who is alone with his operation is refused.",
+                "Two run at once, once in a while.",
                 "double grant one time in a thousand";
             Both concurrency::r5_of_many_takers_exactly_one_wins, "R5",
                 "Of 20 callers that reserve what lapsed or was abandoned at once, exactly one takes over.",
-                "Who is alone with his operation is refused.",
+                "Two takers are a double charge.",
                 "takeover decided on a stale read";
             Multi concurrency::r10_many_copies_of_one_try_are_one_reservation, "R10",
                 "Many copies of one try at once are one reservation.",
-                "A winner is in conflict with himself.",
+                "A winner is in conflict with itself.",
                 "copies in conflict with each other";
             Multi concurrency::c2_of_many_answers_exactly_one_stands, "C2",
                 "Of many answers by one holder at once, exactly one stands, and everybody is told which.",
@@ -657,7 +657,7 @@ macro_rules! __laws {
                 "Two run at once.",
                 "abandonment decided on a stale read";
             Multi races::c8_a_late_release_takes_nothing_from_a_taker, "C8",
-                "Nor does a late release.",
+                "A late release at the instant of a takeover takes nothing from the taker.",
                 "Two run at once.",
                 "late release of a taken record";
             Multi races::p1_a_purge_beside_reserves_takes_nothing_from_them, "P1",
@@ -669,15 +669,6 @@ macro_rules! __laws {
                 "What one handle was told, every handle knows, also when it is gone.",
                 "A crash of the caller loses what was acknowledged.",
                 "writes kept with the handle";
-
-            Single model::l1_random_scripts_agree_with_the_machine, "L1",
-                "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
-                "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.",
-                "two rules that hold one by one";
-            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
-                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
-                "A store that is right for one caller at a time may still look in one moment and write in another.",
-                "look, then write";
         }
     };
     // For stores with an injected clock: the instants at which something changes, to the millisecond.
@@ -723,15 +714,6 @@ macro_rules! __laws {
                 "A lease and a retention of milliseconds end after as many.",
                 "A short lease blocks, or never holds.",
                 "durations rounded up to seconds";
-
-            Single model::l1_random_scripts_agree_to_the_millisecond, "L1",
-                "The same where calls fall on the very instants at which something changes, and durations are compared to the millisecond.",
-                "Off by one is a live holder taken over, or a record that is expired for one call and stands for the next.",
-                "off by one millisecond";
-            Multi histories::l1_concurrent_histories_are_linearizable_to_the_millisecond, "L1",
-                "The same with durations compared to the millisecond.",
-                "A call may read the clock before another call's write, and count its lease from there.",
-                "clock read before the lock";
         }
     };
     // For stores that outlive their process.
@@ -810,6 +792,19 @@ macro_rules! __laws {
                 "time remembered of the whole retention";
         }
     };
+    // For stores with an injected clock and without such a cache.
+    (exact_time_no_copies => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments exact_time_no_copies by_reference
+            Single model::l1_random_scripts_agree_to_the_millisecond, "L1",
+                "The same where calls fall on the very instants at which something changes, and durations are compared to the millisecond.",
+                "Off by one is a live holder taken over, or a record that is expired for one call and stands for the next.",
+                "off by one millisecond";
+            Multi histories::l1_concurrent_histories_are_linearizable_to_the_millisecond, "L1",
+                "The same with durations compared to the millisecond.",
+                "A call may read the clock before another call's write, and count its lease from there.",
+                "clock read before the lock";
+        }
+    };
     // For stores behind a cache.
     (copies => $callback:ident $arguments:tt) => {
         $crate::$callback! { $arguments copies by_reference
@@ -826,6 +821,15 @@ macro_rules! __laws {
                 "A renewal at the instant of an abandonment does not undo it.",
                 "A retry waits for a lease that nobody needs.",
                 "renewal beside an abandonment";
+
+            Single model::l1_random_scripts_agree_with_the_machine, "L1",
+                "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
+                "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.",
+                "two rules that hold one by one";
+            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
+                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
+                "A store that is right for one caller at a time may still look in one moment and write in another.",
+                "look, then write";
         }
     };
     // For stores behind a cache that refuses rapid repeats.
