@@ -31,13 +31,23 @@
 //! # fn main() {}
 //! ```
 
+mod agree;
+mod call;
 pub mod check;
+pub mod effort;
+pub mod faults;
 pub mod fixture;
 mod harness;
+pub mod history;
 pub mod laws;
 mod list;
+mod model;
+mod random;
+mod readable;
 mod registry;
 mod runner;
+#[cfg(test)]
+mod toy;
 
 pub use harness::{Harness, Limited, Reopen, Store};
 pub use idem_core::async_trait;

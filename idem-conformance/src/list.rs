@@ -669,6 +669,15 @@ macro_rules! __laws {
                 "What one handle was told, every handle knows, also when it is gone.",
                 "A crash of the caller loses what was acknowledged.",
                 "writes kept with the handle";
+
+            Single model::l1_random_scripts_agree_with_the_machine, "L1",
+                "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
+                "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.",
+                "two rules that hold one by one";
+            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
+                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
+                "A store that is right for one caller at a time may still look in one moment and write in another.",
+                "look, then write";
         }
     };
     // For stores with an injected clock: the instants at which something changes, to the millisecond.
@@ -714,6 +723,15 @@ macro_rules! __laws {
                 "A lease and a retention of milliseconds end after as many.",
                 "A short lease blocks, or never holds.",
                 "durations rounded up to seconds";
+
+            Single model::l1_random_scripts_agree_to_the_millisecond, "L1",
+                "The same where calls fall on the very instants at which something changes, and durations are compared to the millisecond.",
+                "Off by one is a live holder taken over, or a record that is expired for one call and stands for the next.",
+                "off by one millisecond";
+            Multi histories::l1_concurrent_histories_are_linearizable_to_the_millisecond, "L1",
+                "The same with durations compared to the millisecond.",
+                "A call may read the clock before another call's write, and count its lease from there.",
+                "clock read before the lock";
         }
     };
     // For stores that outlive their process.

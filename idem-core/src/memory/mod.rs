@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use self::cursor::Place;
 use self::shard::Shard;
 use crate::machine::{self, Change, Record};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -178,9 +179,10 @@ impl Inspect for MemoryStore {
     }
 
     async fn lapsed(&self, after: Option<&Cursor>, limit: usize) -> Result<LapsedPage, Error> {
-        let after = after.map(cursor::read).transpose()?;
+        let place = after.map(Place::of_cursor).transpose()?;
         let limit = limit.max(1); // an empty page could not say where to go on
         let now = self.0.clock.now();
+        let horizon = place.as_ref().map_or(now, |place| place.horizon);
         let mut found = Vec::new();
         for shard in &self.0.shards {
             let shard = lock(shard);
@@ -188,10 +190,8 @@ impl Inspect for MemoryStore {
                 let Some(since) = machine::lapsed_since(record, now) else {
                     continue;
                 };
-                if after
-                    .as_ref()
-                    .is_none_or(|after| *after < (since, id.clone()))
-                {
+                let listed = |place: &Place| (since, id) <= (place.after.0, &place.after.1);
+                if since <= horizon && !place.as_ref().is_some_and(listed) {
                     found.extend(machine::view(id, record, now).map(|info| (since, info)));
                 }
             }
@@ -201,10 +201,10 @@ impl Inspect for MemoryStore {
         });
         let more = found.len() > limit;
         found.truncate(limit);
-        let next = found
-            .last()
-            .filter(|_| more)
-            .map(|(since, info)| cursor::write(*since, &info.operation.record));
+        let next = found.last().filter(|_| more).map(|(since, info)| {
+            let after = (*since, info.operation.record.clone());
+            Place { horizon, after }.to_cursor()
+        });
         Ok(LapsedPage {
             records: found.into_iter().map(|(_, info)| info).collect(),
             next,
