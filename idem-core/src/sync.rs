@@ -1,4 +1,4 @@
-//! The locks and atomics of the in-memory store: the standard ones, or those of the model checkers.
+//! The locks and atomics of the stores: the standard ones, or those of the model checkers.
 //!
 //! `idem_loom` is set by hand, for the tests of this crate alone; `idem_shuttle` by the crate in
 //! `shuttle/`, which compiles these sources a second time. Neither is ever set in what is published.

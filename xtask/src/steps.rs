@@ -100,7 +100,7 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
     let mut loom = step(
         "model checks",
         "cargo test --release -p idem-core --lib --target-dir target/loom loom",
-        Expect::Tests(20),
+        Expect::Tests(24),
     );
     loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
     steps.push(loom);

@@ -6,6 +6,8 @@ mod chaos;
 mod costs;
 mod crashes;
 mod inspected;
+#[cfg(idem_loom)]
+mod loom;
 mod races;
 mod random;
 mod toy;

@@ -8,28 +8,14 @@ use loom::future::block_on;
 use super::*;
 use crate::machine;
 use crate::memory::lock;
+use crate::memory::shard::Shard;
+use crate::test_support::loom::{self as test_support, begin_to_watch};
 use crate::waiters::Waiting;
 
-/// A turn at the record, as the executor takes it: watch, look, wait.
-async fn turn(store: &MemoryStore, request: &ReserveRequest) -> Outcome {
-    let id = &request.operation.record;
-    let mut watch: Option<Waiting<'_>> = None;
-    loop {
-        let outcome = store.reserve(request).await.unwrap();
-        if !is_conflict(&outcome) {
-            return outcome;
-        }
-        match watch.take() {
-            None => watch = Some(begin_to_watch(store, id).await),
-            Some(mut watch) => poll_fn(|cx| watch.poll(cx)).await,
-        }
-    }
-}
+type WaitingInShard<'a> = Waiting<'a, Shard>;
 
-async fn begin_to_watch<'a>(store: &'a MemoryStore, id: &'a RecordId) -> Waiting<'a> {
-    let mut watch = Waiting::new(store.shard(id), id);
-    poll_fn(|cx| Poll::Ready(watch.poll(cx).is_ready())).await;
-    watch
+async fn turn(store: &MemoryStore, request: &ReserveRequest) -> Outcome {
+    test_support::turn(store, store.shard(&request.operation.record), request).await
 }
 
 /// A planted fault: it does not look again after it began to watch.
@@ -126,13 +112,13 @@ fn one_of_two_waiters_takes_over_and_wakes_the_other() {
 }
 
 /// One waiter goes away while another waits and a third thread writes.
-fn the_other_waiter_is_woken(leave: fn(&MemoryStore, Waiting<'_>)) {
+fn the_other_waiter_is_woken(leave: fn(&MemoryStore, WaitingInShard<'_>)) {
     let (store, _) = held();
     let leaver = {
         let store = store.clone();
         thread::spawn(move || {
             let id = record("k");
-            leave(&store, block_on(begin_to_watch(&store, &id)));
+            leave(&store, block_on(begin_to_watch(store.shard(&id), &id)));
         })
     };
     let waiter = {

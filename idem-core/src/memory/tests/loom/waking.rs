@@ -3,8 +3,8 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::task::Wake;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake};
 
 use super::*;
 use crate::machine;
