@@ -1,7 +1,7 @@
 //! Waiting for a record to change: W1.
 //!
 //! These are the only laws that look at real time. A store that watches wakes at once and one that asks
-//! again and again within moments, so [`PROMPT`] tells either from one that lost the wake-up.
+//! again and again within moments, so `PROMPT` tells either from one that lost the wake-up.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
