@@ -121,3 +121,33 @@ async fn a_page_of_at_most_none_has_none() {
     let page = store.lapsed(None, 0).await.unwrap();
     assert!(page.records.is_empty(), "{} record", page.records.len());
 }
+
+/// "... nothing runs twice", also if a value panics while it is written as JSON: the effect has happened.
+#[tokio::test]
+async fn a_value_that_panics_while_it_is_written_does_not_run_again() {
+    use std::sync::atomic::AtomicUsize;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Jumpy;
+    impl serde::Serialize for Jumpy {
+        fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            panic!("planted")
+        }
+    }
+
+    let idempotency = Idempotency::new(MemoryStore::new());
+    let runs = Arc::new(AtomicUsize::new(0));
+    for _ in 0..2 {
+        let (idempotency, runs) = (idempotency.clone(), Arc::clone(&runs));
+        let request = async move {
+            idempotency
+                .execute_value(&operation(), async |_: Reservation| {
+                    runs.fetch_add(1, Ordering::SeqCst);
+                    Ok::<_, Error>(Jumpy)
+                })
+                .await
+        };
+        let _ = tokio::spawn(request).await;
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+}

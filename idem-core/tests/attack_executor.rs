@@ -603,3 +603,65 @@ fn a_handler_that_blocks_one_worker_keeps_its_lease() {
         first.await.unwrap().unwrap();
     });
 }
+
+/// The same with a verdict in hand: whatever `finish` does on a thread without a runtime (today it
+/// panics), the runtime that made the reservation is alive and can record the verdict.
+#[test]
+fn a_verdict_given_on_a_plain_thread_is_recorded() {
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let store = MemoryStore::new();
+    let idempotency = Idempotency::new(store.clone());
+    let Ok(Entry::Won(held)) = runtime.block_on(idempotency.reserve(&operation())) else {
+        panic!("vacant")
+    };
+    let _panicked = std::thread::spawn(move || {
+        let mut finish = std::pin::pin!(held.finish(Response::new(201)));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _ = finish.as_mut().poll(&mut context);
+    })
+    .join();
+    runtime.block_on(async {
+        sleep(Duration::from_millis(300)).await;
+        let shown = store.get(&operation().record).await.unwrap().unwrap();
+        assert!(
+            matches!(shown.condition, Condition::Completed(_)),
+            "the effect happened and will happen again after the lease: {:?}",
+            shown.condition
+        );
+    });
+}
+
+/// A store that panics once must not end purging for the life of the process, without a word.
+#[tokio::test(start_paused = true)]
+async fn a_janitor_outlives_a_panic_of_its_store() {
+    struct Jumpy(Arc<AtomicUsize>);
+
+    #[async_trait]
+    impl Inspect for Jumpy {
+        async fn get(&self, _: &RecordId) -> Result<Option<RecordInfo>, Error> {
+            Ok(None)
+        }
+        async fn lapsed(&self, _: Option<&Cursor>, _: usize) -> Result<LapsedPage, Error> {
+            Err(Error::invalid("not asked"))
+        }
+        async fn purge_expired(&self, _: usize) -> Result<Purged, Error> {
+            let before = self.0.fetch_add(1, Ordering::SeqCst);
+            assert!(before > 0, "planted");
+            Ok(Purged {
+                removed: 0,
+                more: false,
+            })
+        }
+    }
+
+    let asked = Arc::new(AtomicUsize::new(0));
+    let janitor = Janitor::new(Jumpy(Arc::clone(&asked))).start().unwrap();
+    sleep(3_600 * SECOND).await;
+    janitor.stop().await;
+    let asked = asked.load(Ordering::SeqCst);
+    assert!(asked > 1, "asked {asked} time in an hour");
+}
