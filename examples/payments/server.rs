@@ -69,7 +69,7 @@ async fn create_payment(
             "this request charged nothing: send it again, with the same Idempotency-Key",
         )),
         Err(ExecuteError::Handler(never)) => match never {},
-        Err(ExecuteError::Panicked(_)) => Err(Problem::new(
+        Err(ExecuteError::Panicked(_) | ExecuteError::Cancelled) => Err(Problem::new(
             Kind::OutcomeUnknown,
             "it may have charged: send it again, with the same Idempotency-Key",
         )),

@@ -110,6 +110,19 @@ impl Error {
         )
     }
 
+    pub(crate) fn store_panicked() -> Self {
+        Self::build(Kind::Failed, Applied::Unknown, "the store panicked", None)
+    }
+
+    pub(crate) fn run_ended() -> Self {
+        Self::build(
+            Kind::Superseded,
+            Applied::No,
+            "the run of this reservation has ended: nothing can be saved any more",
+            None,
+        )
+    }
+
     pub(crate) fn superseded() -> Self {
         Self::build(
             Kind::Superseded,

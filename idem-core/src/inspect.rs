@@ -21,7 +21,7 @@ pub trait Inspect: Send + Sync {
     async fn get(&self, record: &RecordId) -> Result<Option<RecordInfo>, Error>;
 
     /// Lists records in flight whose lease has lapsed or that were abandoned, the longest lapsed
-    /// first, at most `limit` of them, after `after`.
+    /// first, at most `limit` of them (none counts as one), after `after`.
     ///
     /// **MUST NOT** change anything, nor list a record twice while walking from page to page, unless it
     /// was abandoned in the very millisecond in which the walk began. A record that changes during the
@@ -63,6 +63,19 @@ pub struct RecordInfo {
     pub last_reserved_ago: Duration,
     /// For how long it is remembered, as counted so far; `None` while it is unresolved.
     pub remembered_for: Option<Duration>,
+}
+
+impl RecordInfo {
+    /// Whether callers are told that only a person can settle it: it is unresolved, or it lapsed or was
+    /// abandoned and is as old as the longest age that callers ask for, if they ask for one (law R5).
+    pub fn needs_a_person(&self, longest_age: Option<Duration>) -> bool {
+        let too_old = longest_age.is_some_and(|longest| longest <= self.first_reserved_ago);
+        match self.condition {
+            Condition::Unresolved { .. } => true,
+            Condition::Lapsed { .. } | Condition::Abandoned { .. } => too_old,
+            Condition::Live { .. } | Condition::Completed(_) => false,
+        }
+    }
 }
 
 /// How a record stands.

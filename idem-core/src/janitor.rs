@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::panics::catch_panic;
 use crate::{Error, Inspect};
 
 /// Purges expired records in the background, in small batches, for as long as it runs.
@@ -75,15 +76,19 @@ impl Janitor {
 
     async fn run(self, mut stop: watch::Receiver<bool>) {
         loop {
-            let more = match self.store.purge_expired(self.batch).await {
-                Ok(purged) => {
+            let more = match catch_panic(self.store.purge_expired(self.batch)).await {
+                Ok(Ok(purged)) => {
                     if purged.removed > 0 {
                         tracing::debug!(removed = purged.removed, more = purged.more, "purged");
                     }
                     purged.more
                 }
-                Err(error) => {
+                Ok(Err(error)) => {
                     tracing::warn!(%error, "purging failed; trying again after a pause");
+                    false
+                }
+                Err(_panic) => {
+                    tracing::warn!("the store panicked while purging; trying again after a pause");
                     false
                 }
             };
@@ -104,8 +109,10 @@ impl Janitor {
     fn shortened_interval(&self) -> Duration {
         // Without random bytes it merely has no jitter.
         let random = getrandom::u32().unwrap_or(0);
-        self.interval
-            .mul_f64(1.0 - 0.2 * f64::from(random) / f64::from(u32::MAX))
+        let shortened = self
+            .interval
+            .mul_f64(0.2 * f64::from(random) / f64::from(u32::MAX));
+        self.interval.saturating_sub(shortened)
     }
 }
 
@@ -122,7 +129,7 @@ impl RunningJanitor {
     /// Dropped: it stops all the same.
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        // It neither panics nor is it cancelled, unless the store or the runtime does that to it.
+        // It does not panic; and if the runtime cancels it, it has stopped.
         let _ = self.task.await;
     }
 }

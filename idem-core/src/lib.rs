@@ -106,6 +106,7 @@ pub mod machine;
 mod memory;
 mod operation;
 mod outcome;
+mod panics;
 mod progress;
 mod redact;
 mod resolve;
@@ -133,7 +134,7 @@ pub use executor::{
     Reservation, Verdict,
 };
 #[cfg(feature = "json")]
-pub use executor::{ExecuteValueError, ExecutedValue};
+pub use executor::{DoesNotFit, ExecuteValueError, ExecutedValue};
 pub use fingerprint::{Fingerprint, FingerprintBuilder};
 pub use inspect::{Condition, Cursor, Inspect, LapsedPage, Purged, RecordInfo};
 pub use janitor::{Janitor, RunningJanitor};

@@ -31,6 +31,11 @@ impl Progress {
         Ok(Self(bytes))
     }
 
+    /// The same in memory of its own.
+    pub(crate) fn compacted(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The saved bytes.
     pub fn as_bytes(&self) -> &Bytes {
         &self.0

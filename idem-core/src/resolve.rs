@@ -30,8 +30,9 @@ pub enum Resolution {
 /// List what lapsed, ask the provider by the derived key, complete or forget.
 ///
 /// ```
+/// use std::time::Duration;
 /// use idem_core::{
-///     Answer, Condition, DerivedKey, Error, IdempotencyStore, Inspect, Resolution, Response, resolve,
+///     Answer, DerivedKey, Error, IdempotencyStore, Inspect, Resolution, Response, resolve,
 /// };
 ///
 /// # struct Provider;
@@ -41,13 +42,16 @@ pub enum Resolution {
 /// async fn reconcile(
 ///     store: &(impl IdempotencyStore + Inspect),
 ///     provider: &Provider,
+///     longest_age: Option<Duration>, // as the requests ask for it
 /// ) -> Result<(), Error> {
 ///     let mut after = None;
 ///     loop {
 ///         let page = store.lapsed(after.as_ref(), 100).await?;
 ///         for record in page.records {
 ///             // The others run again by themselves, with the next request.
-///             let Condition::Unresolved { .. } = record.condition else { continue };
+///             if !record.needs_a_person(longest_age) {
+///                 continue;
+///             }
 ///             // Also ask whether the key is still remembered there: absent must mean "never charged".
 ///             let key = record.operation.derived_key("charge");
 ///             let (resolution, reason) = match provider.find_charge(&key).await? {
@@ -66,7 +70,7 @@ pub enum Resolution {
 ///     }
 /// }
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
-/// #     reconcile(&idem_core::MemoryStore::new(), &Provider).await
+/// #     reconcile(&idem_core::MemoryStore::new(), &Provider, None).await
 /// # }
 /// ```
 pub async fn resolve<S: IdempotencyStore + ?Sized>(

@@ -33,8 +33,8 @@ struct Parts {
     trailers: Vec<Header>,
 }
 
-/// One header or trailer line: a name and any bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One header or trailer line: a name and any bytes. `Debug` shows the value's size only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Header {
     /// The name, in the case in which it was given.
     pub name: String,
@@ -82,6 +82,23 @@ impl Response {
         self
     }
 
+    /// The same in memory of its own: what was cut from a larger buffer no longer keeps that alive.
+    pub(crate) fn compacted(&self) -> Self {
+        let lines = |lines: &[Header]| {
+            let line = |line: &Header| Header {
+                name: line.name.clone(),
+                value: Bytes::copy_from_slice(&line.value),
+            };
+            lines.iter().map(line).collect()
+        };
+        Self(Arc::new(Parts {
+            status: self.0.status,
+            headers: lines(&self.0.headers),
+            body: Bytes::copy_from_slice(&self.0.body),
+            trailers: lines(&self.0.trailers),
+        }))
+    }
+
     /// The status.
     pub fn status(&self) -> u16 {
         self.0.status
@@ -124,6 +141,12 @@ impl Response {
     }
 }
 
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Header({}: {} bytes)", self.name, self.value.len())
+    }
+}
+
 /// Shows status and sizes; contents may be anybody's data and stay out of logs.
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -159,6 +182,13 @@ impl Answer {
         match self {
             Self::Full(response) => response.status(),
             Self::NotRetained { status, .. } => *status,
+        }
+    }
+
+    pub(crate) fn compacted(&self) -> Self {
+        match self {
+            Self::Full(response) => Self::Full(response.compacted()),
+            Self::NotRetained { .. } => self.clone(),
         }
     }
 

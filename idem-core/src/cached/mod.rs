@@ -82,13 +82,22 @@ impl fmt::Debug for CacheKey {
     }
 }
 
-/// A value that a cache gives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A value that a cache gives. `Debug` shows its size only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct CacheValue {
     /// The bytes that were put.
     pub value: Bytes,
     /// How much of its time to live is left; never more than there is.
     pub expires_in: Duration,
+}
+
+impl fmt::Debug for CacheValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CacheValue")
+            .field("bytes", &self.value.len())
+            .field("expires_in", &self.expires_in)
+            .finish()
+    }
 }
 
 /// A cache in front of an authoritative store: it replays completed answers and refuses rapid repeats

@@ -1,5 +1,6 @@
 //! What an engine has to offer.
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -140,13 +141,21 @@ pub trait CompareAndSwap: Send + Sync {
     ) -> Result<Vec<(Vec<u8>, Stored<Self::Version>)>, Error>;
 }
 
-/// What stands under a key of an engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What stands under a key of an engine. `Debug` shows the value's size only.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Stored<V> {
     /// The value.
     pub value: Vec<u8>,
     /// What a swap has to expect to replace just this value.
     pub version: V,
+}
+
+impl<V> fmt::Debug for Stored<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored")
+            .field("bytes", &self.value.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What became of a [`swap`](CompareAndSwap::swap).

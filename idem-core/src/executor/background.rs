@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 /// Counts the tasks, and tells them when to give up.
 #[derive(Clone)]
@@ -26,17 +27,13 @@ impl Background {
         }))
     }
 
-    /// Runs `task` by itself, or says that there is no runtime to run it: then a lease lapses.
-    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> bool {
-        let Ok(runtime) = Handle::try_current() else {
-            return false;
-        };
+    /// Runs `task` by itself, on this runtime, and outside the span of a request that has ended.
+    pub(crate) fn spawn(&self, runtime: &Handle, task: impl Future<Output = ()> + Send + 'static) {
         let counted = Counted::new(&self.0);
         runtime.spawn(async move {
             task.await;
             drop(counted);
         });
-        true
     }
 
     /// Runs `task` by itself and gives its output to whoever still waits.
@@ -48,11 +45,12 @@ impl Background {
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
         let counted = Counted::new(&self.0);
-        Handle::current().spawn(async move {
+        let task = async move {
             let output = task.await;
             drop(counted);
             output
-        })
+        };
+        Handle::current().spawn(task.in_current_span())
     }
 
     /// Sleeps, and says whether to go on afterwards.

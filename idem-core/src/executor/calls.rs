@@ -54,17 +54,21 @@ impl Calls {
             .await
     }
 
-    /// Records an answer; one that turns out to be too large for this store without its body, which
-    /// `answer` is then.
+    /// Records an answer; one that this store refuses for good without its body, which `answer` is then.
     pub(crate) async fn complete(
         &self,
         holder: &Holder,
         answer: &mut Answer,
     ) -> Result<Sent<Completion>, Error> {
         match self.send(|| self.store.complete(holder, answer)).await {
-            Err(error) if error.is_too_large() => {
-                *answer = without_body(answer);
-                self.send(|| self.store.complete(holder, answer)).await
+            // Too large, or refused for good for another reason that may be in it.
+            Err(refused) if !refused.is_transient() && refused.applied() == Applied::No => {
+                let bare = without_body(answer);
+                let sent = self.send(|| self.store.complete(holder, &bare)).await;
+                if sent.is_ok() || refused.is_too_large() {
+                    *answer = bare;
+                }
+                sent
             }
             result => result,
         }

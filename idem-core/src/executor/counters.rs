@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{ExecuteError, Executed, Recorded};
+use super::{Entry, ExecuteError, Executed, Recorded};
+use crate::Error;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
@@ -51,37 +52,57 @@ counters! {
 }
 
 impl Counting {
+    /// Counts what became of a reservation by hand, unless it was won: then its end counts.
+    pub(super) fn count_entry(&self, entry: &Result<Entry, Error>) {
+        add_one(match entry {
+            Ok(Entry::Won(_)) => return,
+            Ok(Entry::Replayed(_)) => &self.replayed,
+            Ok(Entry::Conflict { retry_after: None }) => {
+                add_one(&self.unresolved);
+                &self.conflicts
+            }
+            Ok(Entry::Conflict { .. }) => &self.conflicts,
+            Ok(Entry::Mismatch) => &self.mismatches,
+            Err(_) => &self.store_errors,
+        });
+    }
+
     /// Counts a result, and names it for the log.
     pub(super) fn count<E>(&self, result: &Result<Executed, ExecuteError<E>>) -> &'static str {
         let (counter, name) = match result {
-            Ok(Executed::Ran {
-                recorded: Recorded::Unrecorded,
-                ..
-            }) => (&self.ran, "unrecorded"),
-            Ok(Executed::Ran {
-                recorded: Recorded::Completed { .. },
-                ..
-            }) => (&self.ran, "completed"),
-            Ok(Executed::Ran {
-                recorded: Recorded::Abandoned,
-                ..
-            }) => (&self.ran, "abandoned"),
-            Ok(Executed::Ran {
-                recorded: Recorded::Released,
-                ..
-            }) => (&self.ran, "released"),
-            Ok(Executed::Replayed(_)) => (&self.replayed, "replayed"),
-            Ok(Executed::Conflict {
+            Ok(executed) => return self.count_executed(executed),
+            Err(ExecuteError::Handler(_)) => (&self.handler_errors, "handler failed"),
+            // Of detached handlers: their own `execute` has ended without a result.
+            Err(ExecuteError::Panicked(_) | ExecuteError::Cancelled) => {
+                (&self.handler_errors, "handler did not end")
+            }
+            Err(ExecuteError::Store(_)) => (&self.store_errors, "store failed"),
+        };
+        add_one(counter);
+        name
+    }
+
+    pub(super) fn count_executed(&self, executed: &Executed) -> &'static str {
+        let (counter, name) = match executed {
+            Executed::Ran { recorded, .. } => (
+                &self.ran,
+                match recorded {
+                    Recorded::Completed { .. } => "completed",
+                    Recorded::CompletedWithoutBody { .. } => "completed without its body",
+                    Recorded::Abandoned => "abandoned",
+                    Recorded::Released => "released",
+                    Recorded::Unrecorded => "unrecorded",
+                },
+            ),
+            Executed::Replayed(_) => (&self.replayed, "replayed"),
+            Executed::Conflict {
                 retry_after: Some(_),
-            }) => (&self.conflicts, "conflict"),
-            Ok(Executed::Conflict { retry_after: None }) => {
+            } => (&self.conflicts, "conflict"),
+            Executed::Conflict { retry_after: None } => {
                 add_one(&self.unresolved);
                 (&self.conflicts, "unresolved")
             }
-            Ok(Executed::Mismatch) => (&self.mismatches, "mismatch"),
-            Err(ExecuteError::Handler(_)) => (&self.handler_errors, "handler failed"),
-            Err(ExecuteError::Panicked(_)) => (&self.handler_errors, "handler panicked"),
-            Err(ExecuteError::Store(_)) => (&self.store_errors, "store failed"),
+            Executed::Mismatch => (&self.mismatches, "mismatch"),
         };
         add_one(counter);
         name

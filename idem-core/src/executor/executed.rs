@@ -78,6 +78,12 @@ pub enum Recorded {
         /// For how long it is remembered.
         remembered_for: Duration,
     },
+    /// It is the answer, and was too large to keep: repeats are told so, and this is the only time that
+    /// its body is seen.
+    CompletedWithoutBody {
+        /// For how long it is remembered.
+        remembered_for: Duration,
+    },
     /// The handler abandoned: the next request runs again.
     Abandoned,
     /// The handler released: the key is vacant.
@@ -99,6 +105,10 @@ pub enum ExecuteError<E> {
     /// The handler of [`execute_detached`](crate::Idempotency::execute_detached) panicked, with this:
     /// otherwise as [`Handler`](Self::Handler).
     Panicked(Box<dyn Any + Send>),
+    /// The runtime shut down before the request of
+    /// [`execute_detached`](crate::Idempotency::execute_detached) ended: whether its handler ran is
+    /// unknown, as after a crash.
+    Cancelled,
 }
 
 impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
@@ -107,6 +117,9 @@ impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
             Self::Store(_) => f.write_str("the handler did not run: the store failed"),
             Self::Handler(_) => f.write_str("the handler failed"),
             Self::Panicked(_) => f.write_str("the handler panicked"),
+            Self::Cancelled => {
+                f.write_str("the runtime shut down: whether the handler ran is unknown")
+            }
         }
     }
 }
@@ -116,7 +129,7 @@ impl<E: StdError + 'static> StdError for ExecuteError<E> {
         match self {
             Self::Store(error) => Some(error),
             Self::Handler(error) => Some(error),
-            Self::Panicked(_) => None,
+            Self::Panicked(_) | Self::Cancelled => None,
         }
     }
 }

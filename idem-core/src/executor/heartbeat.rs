@@ -6,10 +6,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
 
 use super::calls::Calls;
 use super::reservation::Reservation;
-use crate::Update;
+use crate::panics::catch_panic;
+use crate::{Error, Update};
 
 /// A running heartbeat. Dropped, it stops without being awaited.
 pub(crate) struct Heartbeat {
@@ -23,7 +25,8 @@ impl Heartbeat {
         calls.settings.heartbeat?;
         let runtime = Handle::try_current().ok()?;
         let stop = watch::Sender::new(false);
-        let task = runtime.spawn(beat(calls.clone(), reservation.clone(), stop.subscribe()));
+        let beats = beat(calls.clone(), reservation.clone(), stop.subscribe());
+        let task = runtime.spawn(beats.in_current_span());
         Some(Self { stop, task })
     }
 
@@ -63,7 +66,15 @@ async fn beat(calls: Calls, reservation: Reservation, mut stop: watch::Receiver<
         if timeout(pause, stop.wait_for(|stop| *stop)).await.is_ok() {
             return;
         }
-        match calls.renew_once(reservation.holder()).await {
+        // A beat that hangs must leave time for the next one before the lease ends.
+        let patience = calls.settings.call_timeout.min(settings.every / 2);
+        let renewal = timeout(patience, calls.renew_once(reservation.holder()));
+        let renewed = match catch_panic(renewal).await {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err(_)) => Err(Error::timed_out()),
+            Err(_) => Err(Error::store_panicked()),
+        };
+        match renewed {
             Ok(Update::Done) => pause = settings.every,
             Ok(Update::Superseded | Update::AlreadyCompleted(_)) => {
                 reservation.mark_superseded();

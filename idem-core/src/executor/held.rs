@@ -2,8 +2,12 @@
 //! store.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::yield_now;
 
 use super::calls::{Sent, answer_within};
 use super::counters::add_one;
@@ -11,6 +15,7 @@ use super::heartbeat::Heartbeat;
 use super::protocol::{self, Close, End, GiveBack, Reply, Sequel, Superseded};
 use super::{Engine, Executed, Recorded, Reservation, Verdict};
 use crate::jitter::jittered;
+use crate::panics::catch_panic;
 use crate::{Answer, Completion, Error, Holder, Replay, Response, Update};
 
 /// A reservation made by hand: see [`Idempotency::reserve`](super::Idempotency::reserve).
@@ -23,6 +28,8 @@ pub struct Held {
     engine: Arc<Engine>,
     reservation: Reservation,
     heartbeat: Option<Heartbeat>,
+    /// Where it was reserved: what is left to do is done there, wherever it is dropped.
+    runtime: Option<Handle>,
     stage: Stage,
 }
 
@@ -53,6 +60,7 @@ impl Held {
             engine,
             reservation,
             heartbeat: None,
+            runtime: Handle::try_current().ok(),
             stage: Stage::NotBegun,
         }
     }
@@ -65,15 +73,29 @@ impl Held {
     /// Records the verdict, and says what to answer: its own response, or the one that stands.
     ///
     /// Dropped: the verdict is recorded in the background all the same.
-    pub async fn finish(self, verdict: impl Into<Verdict>) -> Executed {
-        let (end, response) = match verdict.into() {
+    pub fn finish(self, verdict: impl Into<Verdict>) -> impl Future<Output = Executed> + Send {
+        let engine = Arc::clone(&self.engine);
+        let closing = self.close_with(verdict.into());
+        async move {
+            let executed = closing.await;
+            engine.counting.count_executed(&executed);
+            executed
+        }
+    }
+
+    /// Not an `async fn`: the verdict counts from now on, even if the future is never polled.
+    pub(super) fn close_with(mut self, verdict: Verdict) -> impl Future<Output = Executed> + Send {
+        let (end, response) = match verdict {
             Verdict::Complete(response) => (End::Complete, response),
             Verdict::Abandon(response) => (End::Abandon, response),
             Verdict::Release(response) => (End::Release, response),
         };
-        match self.close(end, Some(&response)).await {
-            Ok(recorded) => Executed::Ran { response, recorded },
-            Err(standing) => standing,
+        self.stage = self.stage_after(self.closing(end), Some(&response));
+        async move {
+            match self.close(end, Some(&response)).await {
+                Ok(recorded) => Executed::Ran { response, recorded },
+                Err(standing) => standing,
+            }
         }
     }
 
@@ -83,9 +105,17 @@ impl Held {
         self.close(End::Unknown, None).await.err()
     }
 
+    /// Starts the heartbeat, and lets it set its timer: a handler that blocks this thread before its
+    /// first await point would keep it from that.
+    pub(super) async fn start_heartbeat(&mut self) {
+        self.heartbeat = Heartbeat::start(&self.engine.calls, &self.reservation);
+        if self.heartbeat.is_some() {
+            yield_now().await;
+        }
+    }
+
     /// The handler begins.
     pub(super) fn run(&mut self) {
-        self.heartbeat = Heartbeat::start(&self.engine.calls, &self.reservation);
         self.stage = Stage::Running;
     }
 
@@ -103,6 +133,7 @@ impl Held {
 
     /// Tells the store how the run ended. `Err`: not the caller's own answer.
     async fn close(mut self, end: End, response: Option<&Response>) -> Result<Recorded, Executed> {
+        self.reservation.mark_over();
         self.stage = self.stage_after(self.closing(end), response);
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.stop().await;
@@ -176,15 +207,17 @@ impl Held {
         let sent = self.engine.calls.complete(holder, &mut answer).await;
         let recorded = match &sent {
             Ok(Sent {
-                value: Completion::Completed { remembered_for },
+                value:
+                    Completion::Completed { remembered_for }
+                    | Completion::AlreadyCompleted(Replay { remembered_for, .. }),
                 ..
-            })
-            | Ok(Sent {
-                value: Completion::AlreadyCompleted(Replay { remembered_for, .. }),
-                ..
-            }) => Recorded::Completed {
-                remembered_for: *remembered_for,
-            },
+            }) => {
+                let remembered_for = *remembered_for;
+                match answer {
+                    Answer::Full(_) => Recorded::Completed { remembered_for },
+                    Answer::NotRetained { .. } => Recorded::CompletedWithoutBody { remembered_for },
+                }
+            }
             _ => Recorded::Unrecorded,
         };
         let sequel = match sent {
@@ -201,6 +234,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        self.reservation.mark_over();
         let closing = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Over => return,
             Stage::Closing(closing) => closing,
@@ -210,10 +244,14 @@ impl Drop for Held {
                 _ => return,
             },
         };
+        // Without a runtime the lease lapses.
+        let Some(runtime) = self.runtime.take() else {
+            return;
+        };
         let engine = Arc::clone(&self.engine);
         let holder = self.reservation.holder().clone();
         let mut heartbeat = self.heartbeat.take();
-        self.engine.background.spawn(async move {
+        self.engine.background.spawn(&runtime, async move {
             if let Some(heartbeat) = &mut heartbeat {
                 heartbeat.stop().await;
             }
@@ -263,22 +301,23 @@ impl Engine {
             %error,
             "answer unrecorded: sent, but not acknowledged by the store; trying on",
         );
+        // Called inside a runtime, always: the store was just asked.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
         let engine = Arc::clone(self);
-        self.background.spawn(async move {
+        self.background.spawn(&runtime, async move {
             // Often enough that a renewal which gets through keeps the lease alive.
             let longest = (engine.calls.settings.terms.lease() / 3).min(Duration::from_secs(10));
             let mut pause = Duration::from_millis(100).min(longest);
             while engine.background.pause(jittered(pause)).await {
                 pause = (pause * 2).min(longest);
-                match engine.calls.renew_once(&holder).await {
-                    Ok(Update::Superseded) => {
-                        return log_late_completion(&holder, &Completion::Superseded);
-                    }
-                    Ok(Update::Done | Update::AlreadyCompleted(_)) | Err(_) => {}
-                }
-                if let Ok(sent) = engine.calls.complete(&holder, &mut answer).await {
+                let completing = catch_panic(engine.calls.complete(&holder, &mut answer));
+                if let Ok(Ok(sent)) = completing.await {
                     return log_late_completion(&holder, &sent.value);
                 }
+                // Only the completion decides: an abandoned record takes no renewal, and still an answer.
+                let _ = catch_panic(engine.calls.renew_once(&holder)).await;
             }
         });
     }

@@ -9,7 +9,6 @@ mod counters;
 mod executed;
 mod heartbeat;
 mod held;
-mod panics;
 pub(crate) mod protocol;
 mod reservation;
 mod reserving;
@@ -33,13 +32,13 @@ pub use self::held::Held;
 pub use self::reservation::Reservation;
 pub use self::settings::{Builder, OnConflict};
 #[cfg(feature = "json")]
-pub use self::values::{ExecuteValueError, ExecutedValue};
+pub use self::values::{DoesNotFit, ExecuteValueError, ExecutedValue};
 
 use self::background::Background;
 use self::calls::Calls;
 use self::counters::Counting;
-use self::panics::catch_panic;
 use self::settings::Settings;
+use crate::panics::catch_panic;
 use crate::{Error, IdempotencyStore, OnLapse, Operation, Replay};
 
 /// Runs operations once: a cheap handle over a store and settings.
@@ -178,7 +177,7 @@ impl Idempotency {
             tracing::Span::current().record("attempt", held.reservation().attempt());
             let reservation = held.reservation().clone();
             match catch_panic(async move { handler(reservation).await }).await {
-                Ok(Ok(verdict)) => Ok(held.finish(verdict).await),
+                Ok(Ok(verdict)) => Ok(held.close_with(verdict.into()).await),
                 Ok(Err(error)) => match held.fail().await {
                     None => Err(ExecuteError::Handler(error)),
                     Some(standing) => Ok(standing),
@@ -201,17 +200,18 @@ impl Idempotency {
     /// [`drain`](Self::drain) waits for these tasks, too.
     ///
     /// # Errors
-    /// Those of [`execute`](Self::execute); [`ExecuteError::Panicked`] instead of a panic.
+    /// Those of [`execute`](Self::execute); [`ExecuteError::Panicked`] instead of a panic; and
+    /// [`ExecuteError::Cancelled`] if the runtime shuts down meanwhile.
     ///
     /// # Panics
     /// Outside a tokio runtime.
     ///
-    /// Dropped: nothing is lost, the task goes on.
-    pub async fn execute_detached<H, F, V, E>(
+    /// Dropped, even before it was polled: nothing is lost, the task goes on.
+    pub fn execute_detached<H, F, V, E>(
         &self,
         operation: Operation,
         handler: H,
-    ) -> Result<Executed, ExecuteError<E>>
+    ) -> impl Future<Output = Result<Executed, ExecuteError<E>>> + Send
     where
         H: FnOnce(Reservation) -> F + Send + 'static,
         F: Future<Output = Result<V, E>> + Send + 'static,
@@ -220,16 +220,12 @@ impl Idempotency {
     {
         let this = self.clone();
         let task = async move { this.execute(&operation, handler).await };
-        match self.0.background.spawn_joined(task).await {
-            Ok(result) => result,
-            Err(failed) => match failed.try_into_panic() {
-                Ok(panic) => Err(ExecuteError::Panicked(panic)),
-                // Its runtime is shutting down.
-                Err(cancelled) => Err(ExecuteError::Store(Error::failed(
-                    "the runtime shut down before the request ended",
-                    cancelled,
-                ))),
-            },
+        let running = self.0.background.spawn_joined(task);
+        async move {
+            running.await.unwrap_or_else(|failed| {
+                let panic = failed.try_into_panic();
+                Err(panic.map_or(ExecuteError::Cancelled, ExecuteError::Panicked))
+            })
         }
     }
 
@@ -242,7 +238,9 @@ impl Idempotency {
     ///
     /// Dropped: a reservation that was made is given back in the background.
     pub async fn reserve(&self, operation: &Operation) -> Result<Entry, Error> {
-        self.reserve_or_wait(operation).await
+        let entry = self.reserve_or_wait(operation).await;
+        self.0.counting.count_entry(&entry);
+        entry
     }
 
     /// What has happened so far, for metrics.

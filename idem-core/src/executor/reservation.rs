@@ -19,7 +19,14 @@ struct Inner {
     holder: Holder,
     progress: Option<Progress>,
     calls: Calls,
-    superseded: watch::Sender<bool>,
+    state: watch::Sender<State>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    superseded: bool,
+    /// The handler has ended: handles that are left must not renew.
+    over: bool,
 }
 
 impl Reservation {
@@ -29,13 +36,12 @@ impl Reservation {
         progress: Option<Progress>,
         calls: Calls,
     ) -> Self {
-        let superseded = watch::Sender::new(false);
         Self(Arc::new(Inner {
             operation,
             holder,
             progress,
             calls,
-            superseded,
+            state: watch::Sender::default(),
         }))
     }
 
@@ -72,14 +78,19 @@ impl Reservation {
     ///
     /// # Errors
     /// [Superseded](Error::is_superseded): another attempt owns the operation; stop, the answer of this
-    /// one will not be used. [Too large](Error::is_too_large) above [`Progress::MAX_LEN`] bytes.
+    /// one will not be used; or the run has ended, and this is a handle left over. [Too large](Error::is_too_large) above [`Progress::MAX_LEN`] bytes.
     /// [Unavailable](Error::is_unavailable) when the store did not answer.
     ///
     /// Dropped: it may be saved, or may be later.
     pub async fn save_progress(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Error> {
         let progress = Progress::new(bytes)?;
-        if self.is_superseded() {
-            return Err(Error::superseded());
+        let State { superseded, over } = *self.0.state.borrow();
+        if superseded || over {
+            return Err(if over {
+                Error::run_ended()
+            } else {
+                Error::superseded()
+            });
         }
         match self
             .0
@@ -99,24 +110,25 @@ impl Reservation {
     /// Whether a renewal has found that this attempt no longer owns the operation. Then stop: its
     /// answer will not be used.
     pub fn is_superseded(&self) -> bool {
-        *self.0.superseded.borrow()
+        self.0.state.borrow().superseded
     }
 
-    /// Resolves once [`is_superseded`](Self::is_superseded): to end a long handler early.
+    /// Resolves once [`is_superseded`](Self::is_superseded), or once the run has ended: to end a long
+    /// handler early, or a task that watches over it.
     ///
     /// Dropped: nothing happened.
     pub async fn superseded(&self) {
         // The sender lives in `self`, so this cannot end otherwise.
-        let _ = self
-            .0
-            .superseded
-            .subscribe()
-            .wait_for(|superseded| *superseded)
-            .await;
+        let mut state = self.0.state.subscribe();
+        let _ = state.wait_for(|state| state.superseded || state.over).await;
     }
 
     pub(crate) fn mark_superseded(&self) {
-        self.0.superseded.send_replace(true);
+        self.0.state.send_modify(|state| state.superseded = true);
+    }
+
+    pub(crate) fn mark_over(&self) {
+        self.0.state.send_modify(|state| state.over = true);
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::calls::Sent;
 use super::counters::add_one;
@@ -67,7 +68,10 @@ const LONGEST_POLL: Duration = Duration::from_millis(50);
 impl Engine {
     /// Begins to watch a record: the returned future was polled once already.
     async fn watch<'a>(&'a self, record: &'a RecordId, within: Duration) -> Watch<'a> {
-        let mut watch = Box::pin(async move { self.calls.store.changed(record, within).await });
+        let mut watch = Box::pin(async move {
+            // A store that does not keep its word must not cost the caller more than it would wait.
+            let _ = timeout(within, self.calls.store.changed(record, within)).await;
+        });
         let done = poll_fn(|cx| Poll::Ready(watch.as_mut().poll(cx).is_ready())).await;
         if done { Box::pin(async {}) } else { watch }
     }
@@ -144,6 +148,7 @@ impl Engine {
                 }
             }
         }
+        held.start_heartbeat().await;
         held.run();
         Ok(Entry::Won(held))
     }
@@ -156,7 +161,8 @@ impl Engine {
     ) -> Result<Sent<Outcome>, Error> {
         let mut trying = Trying {
             engine: Arc::clone(self),
-            request: Some(request.clone()),
+            runtime: Handle::try_current().ok(),
+            request: Some(request.clone().resent()),
         };
         let sent = self.calls.reserve(&request).await;
         if !matches!(&sent, Err(error) if error.applied() == Applied::Unknown) {
@@ -194,17 +200,18 @@ impl Engine {
 /// A try at reserving whose answer is not known yet.
 struct Trying {
     engine: Arc<Engine>,
+    runtime: Option<Handle>,
     /// Taken once the answer is known.
     request: Option<ReserveRequest>,
 }
 
 impl Drop for Trying {
     fn drop(&mut self) {
-        let Some(request) = self.request.take() else {
+        let (Some(request), Some(runtime)) = (self.request.take(), self.runtime.take()) else {
             return;
         };
         let engine = Arc::clone(&self.engine);
-        self.engine.background.spawn(async move {
+        self.engine.background.spawn(&runtime, async move {
             // The same token: it gets what the lost call reserved, or reserves anew, or nothing.
             let Ok(sent) = engine.calls.reserve(&request).await else {
                 return;

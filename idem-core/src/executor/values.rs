@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -56,11 +57,39 @@ pub enum ExecuteValueError<E> {
     Handler(E),
     /// The operation is completed, but what is stored for it is not a value of the type asked for. The
     /// handler did not run again. Keep reading what older versions wrote, as with any stored format.
-    DoesNotFit(serde_json::Error),
+    DoesNotFit(DoesNotFit),
     /// The operation is completed, but its value was over the limit and was not kept. The handler did
     /// not run again.
     NotRetained,
 }
+
+/// Where a stored value does not fit the type asked for. It never shows the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoesNotFit {
+    line: usize,
+    column: usize,
+}
+
+impl DoesNotFit {
+    fn of(error: &serde_json::Error) -> Self {
+        Self {
+            line: error.line(),
+            column: error.column(),
+        }
+    }
+}
+
+impl fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column } = self;
+        write!(
+            f,
+            "the stored JSON does not fit at line {line}, column {column}"
+        )
+    }
+}
+
+impl StdError for DoesNotFit {}
 
 impl<E: fmt::Display> fmt::Display for ExecuteValueError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -93,6 +122,9 @@ impl Idempotency {
     /// A value that is over the [limit](super::Builder::response_limit), or cannot be written as JSON,
     /// reaches this caller and completes the operation; repeats get an error that says so, and nothing
     /// runs twice.
+    ///
+    /// What JSON cannot tell apart is not told apart: `NaN` and infinities are written as `null`, and so
+    /// are `None` and `Some(None)`.
     ///
     /// Needs the feature `json`. For a dropped future, panics and `Hold` see
     /// [`execute`](Self::execute).
@@ -134,7 +166,8 @@ impl Idempotency {
                 let response = Response::new(200).header("content-type", "application/json");
                 // No text is no JSON: the effect has happened and must stay completed, and whoever
                 // asks again is told that its value does not fit.
-                let json = serde_json::to_vec(&value).unwrap_or_default();
+                let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_vec(&value)));
+                let json = written.ok().and_then(Result::ok).unwrap_or_default();
                 *slot = Some(value);
                 Ok::<_, E>(response.body(json))
             })
@@ -153,15 +186,16 @@ impl Idempotency {
                         value,
                         remembered_for,
                     })
-                    .map_err(ExecuteValueError::DoesNotFit),
+                    .map_err(|error| ExecuteValueError::DoesNotFit(DoesNotFit::of(&error))),
                 Answer::NotRetained { .. } => Err(ExecuteValueError::NotRetained),
             },
             Ok(Executed::Conflict { retry_after }) => Ok(ExecutedValue::Conflict { retry_after }),
             Ok(Executed::Mismatch) => Ok(ExecutedValue::Mismatch),
             Err(ExecuteError::Store(error)) => Err(ExecuteValueError::Store(error)),
             Err(ExecuteError::Handler(error)) => Err(ExecuteValueError::Handler(error)),
-            // Only of a detached handler: here a panic goes on.
+            // Of detached handlers only: here a panic goes on by itself.
             Err(ExecuteError::Panicked(panic)) => std::panic::resume_unwind(panic),
+            Err(ExecuteError::Cancelled) => Err(ExecuteValueError::Store(Error::timed_out())),
         }
     }
 }

@@ -131,8 +131,10 @@ impl IdempotencyStore for MemoryStore {
     }
 
     async fn complete(&self, holder: &Holder, answer: &Answer) -> Result<Completion, Error> {
+        // A record is kept for long: not so the buffer that its answer was cut from.
+        let answer = answer.compacted();
         Ok(self.step(&holder.record, |record, now| {
-            machine::complete(record, holder, answer, now)
+            machine::complete(record, holder, &answer, now)
         }))
     }
 
@@ -142,8 +144,9 @@ impl IdempotencyStore for MemoryStore {
         terms: Terms,
         progress: Option<&Progress>,
     ) -> Result<Update, Error> {
+        let progress = progress.map(Progress::compacted);
         Ok(self.step(&holder.record, |record, now| {
-            machine::renew(record, holder, terms, progress, now)
+            machine::renew(record, holder, terms, progress.as_ref(), now)
         }))
     }
 

@@ -3,6 +3,7 @@
 //! Here and not in idem-core: there a development dependency turns on serde_json's `float_roundtrip`
 //! for its tests, and with it hides what users get.
 #![cfg(feature = "json")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 use idempotency::{
     Error, Fingerprint, Idempotency, Key, MemoryStore, Operation, Reservation, Scope,
