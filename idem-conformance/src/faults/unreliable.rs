@@ -23,7 +23,7 @@ use crate::random::Random;
 ///
 /// Every call yields now and then before it takes effect and after, so that concurrent calls come in
 /// any order. Calls of [`Inspect`] go through unharmed, as do [`changed`] and what is already under way
-/// when the connection is [healed](Self::heal) or [cut](Self::cut).
+/// when the connection is [cut](Self::cut).
 ///
 /// It needs a tokio runtime with time enabled.
 ///
@@ -59,16 +59,20 @@ impl Unreliable {
         }))
     }
 
-    /// From now on every new call goes well.
-    pub fn heal(&self) {
-        let mut state = self.state();
-        state.faults = Faults::default();
-        state.cut = false;
+    /// From now on these faults happen.
+    pub fn set_faults(&self, faults: Faults) {
+        self.state().faults = faults;
     }
 
-    /// From now on every new call is refused: as if the process at this end had died.
+    /// From now on every new call is refused: as if the process at this end had died, or the store were
+    /// down.
     pub fn cut(&self) {
         self.state().cut = true;
+    }
+
+    /// Ends a [`cut`](Self::cut).
+    pub fn restore(&self) {
+        self.state().cut = false;
     }
 
     /// How many calls went wrong so far, by what happened to them.
