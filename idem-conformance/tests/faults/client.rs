@@ -89,7 +89,7 @@ impl Client {
         } else if ending < 40 {
             let tried = timeout(within, self.run(process, false));
             let died = tried.await;
-            process.die();
+            process.die().await;
             self.note(format_args!("sees process {} die", process.number));
             *process = self.world.faulty_process();
             died.ok()
@@ -145,12 +145,13 @@ impl Run {
         let note = |what: &str| self.world.note(format!("  {} {what}", self.name));
         note(&format!("begins as attempt {}", reservation.attempt()));
         self.spend(self.before).await;
-        let response = Response::new(201).body(self.name.clone());
+        let answer = |what: &str| Response::new(201).body(format!("{what} by {}", self.name));
+        let response = answer("paid");
         // Some see that there is nothing to do, or that they cannot.
         match self.end {
             // Of a later attempt nobody knows what the earlier ones did: it must not forget them.
-            0..5 if reservation.attempt() == 1 => return Ok(Verdict::Release(response)),
-            0..10 => return Ok(Verdict::Abandon(response)),
+            0..5 if reservation.attempt() == 1 => return Ok(Verdict::Release(answer("released"))),
+            0..10 => return Ok(Verdict::Abandon(answer("abandoned"))),
             10..14 => return Err("failed before its effect"),
             _ => {}
         }
@@ -167,7 +168,7 @@ impl Run {
         match self.end {
             14..28 => Err("failed after its effect"),
             // With a provider that deduplicates, running again is safe; else nobody may say so.
-            28..36 if self.world.rules != Rules::Hold => Ok(Verdict::Abandon(response)),
+            28..36 if self.world.rules != Rules::Hold => Ok(Verdict::Abandon(answer("abandoned"))),
             _ => Ok(Verdict::Complete(response)),
         }
     }

@@ -9,6 +9,7 @@
 
 mod client;
 mod provider;
+mod report;
 mod seeds;
 mod world;
 

@@ -64,6 +64,7 @@ pub(crate) fn for_each_seed(
         "late",
         "copied",
         "dropped",
+        "silent",
     ] {
         assert!(figures.faults.contains_key(fault), "no call was {fault}");
     }
