@@ -28,7 +28,10 @@ pub struct Faults {
     pub copied: u32,
     /// [`Fault::Dropped`].
     pub dropped: u32,
-    /// The longest delay of what comes later. Longer than the lease, for the worst of it.
+    /// [`Fault::Silent`].
+    pub silent: u32,
+    /// The longest delay of what comes later, and the longest silence. Longer than the lease, for the
+    /// worst of it.
     pub longest_delay: Duration,
 }
 
@@ -49,9 +52,28 @@ pub enum Fault {
     Copied(Duration),
     /// The store's future is dropped after so many polls, and its caller is told that nobody knows.
     Dropped(u32),
+    /// From this call on, for so long, no call is answered: all of them are [`Lost`](Self::Lost), or
+    /// all [`Unanswered`](Self::Unanswered), or some the one and some the other.
+    Silent(Duration),
 }
 
 impl Faults {
+    /// The same faults, so many times less often.
+    #[must_use]
+    pub fn milder(self, times: u32) -> Self {
+        Self {
+            refused: self.refused / times,
+            lost: self.lost / times,
+            unanswered: self.unanswered / times,
+            slow: self.slow / times,
+            late: self.late / times,
+            copied: self.copied / times,
+            dropped: self.dropped / times,
+            silent: self.silent / times,
+            longest_delay: self.longest_delay,
+        }
+    }
+
     /// What happens to the next call; `None`: it goes well.
     pub(super) fn draw(&self, random: &mut Random) -> Option<Fault> {
         let longest = u64::try_from(self.longest_delay.as_millis())
@@ -70,6 +92,7 @@ impl Faults {
             (self.late, Fault::Late(delay)),
             (self.copied, Fault::Copied(delay)),
             (self.dropped, Fault::Dropped(polls)),
+            (self.silent, Fault::Silent(delay)),
         ];
         for (chance, fault) in faults {
             match drawn.checked_sub(u64::from(chance)) {
@@ -103,6 +126,22 @@ mod tests {
         let short = |fault: &Fault| matches!(fault, Fault::Late(delay) if delay.as_millis() < 10);
         let long = |fault: &Fault| matches!(fault, Fault::Late(delay) if delay.as_millis() > 500);
         assert!(count(short) > 200 && count(long) > 100);
+    }
+
+    #[test]
+    fn milder_faults_are_rarer_and_last_as_long() {
+        let faults = Faults {
+            late: 300,
+            silent: 10,
+            longest_delay: Duration::from_secs(1),
+            ..Faults::default()
+        };
+        let milder = Faults {
+            late: 100,
+            silent: 3,
+            ..faults
+        };
+        assert_eq!(faults.milder(3), milder);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::random::Random;
 ///
 /// Every call yields now and then before it takes effect and after, so that concurrent calls come in
 /// any order. Calls of [`Inspect`] go through unharmed, as do [`changed`] and what is already under way
-/// when the connection is [healed](Self::heal) or [cut](Self::cut).
+/// when the connection is [cut](Self::cut).
 ///
 /// It needs a tokio runtime with time enabled.
 ///
@@ -41,6 +41,7 @@ struct State {
     random: Random,
     faults: Faults,
     cut: bool,
+    silence: Option<Silence>,
     trace: Vec<(Duration, Call, &'static str, Option<Fault>)>,
 }
 
@@ -54,21 +55,28 @@ impl Unreliable {
                 random: Random::new(seed),
                 faults,
                 cut: false,
+                silence: None,
                 trace: Vec::new(),
             }),
         }))
     }
 
-    /// From now on every new call goes well.
-    pub fn heal(&self) {
+    /// From now on these faults happen, and no silence of before.
+    pub fn set_faults(&self, faults: Faults) {
         let mut state = self.state();
-        state.faults = Faults::default();
-        state.cut = false;
+        state.faults = faults;
+        state.silence = None;
     }
 
-    /// From now on every new call is refused: as if the process at this end had died.
+    /// From now on every new call is refused: as if the process at this end had died, or the store were
+    /// down.
     pub fn cut(&self) {
         self.state().cut = true;
+    }
+
+    /// Ends a [`cut`](Self::cut).
+    pub fn restore(&self) {
+        self.state().cut = false;
     }
 
     /// How many calls went wrong so far, by what happened to them.
@@ -84,6 +92,7 @@ impl Unreliable {
                 Some(Fault::Late(_)) => "late",
                 Some(Fault::Copied(_)) => "copied",
                 Some(Fault::Dropped(_)) => "dropped",
+                Some(Fault::Silent(_)) => "silent",
             };
             *counts.entry(name).or_default() += 1;
         }
@@ -115,13 +124,7 @@ impl Unreliable {
     async fn call(&self, call: Call) -> Result<Reply, Error> {
         let (fault, before, after) = {
             let mut state = self.state();
-            let faults = state.faults;
-            let fault = faults.draw(&mut state.random);
-            let fault = if state.cut {
-                Some(Fault::Refused)
-            } else {
-                fault
-            };
+            let fault = state.next_fault();
             (fault, state.random.below(3), state.random.below(3))
         };
         self.note("", &call, fault);
@@ -136,7 +139,7 @@ impl Unreliable {
         match fault {
             None => call.send(&*self.0.store).await,
             Some(Fault::Refused) => Err(Error::unavailable("connection refused", "planted")),
-            Some(Fault::Lost) => Err(unknown()),
+            Some(Fault::Lost | Fault::Silent(_)) => Err(unknown()),
             Some(Fault::Unanswered) => {
                 call.send(&*self.0.store).await?;
                 Err(unknown())
@@ -178,6 +181,39 @@ impl Unreliable {
 
     async fn wait(&self, record: &RecordId, within: Duration) {
         self.0.store.changed(record, within).await;
+    }
+}
+
+/// For a while no call is answered.
+#[derive(Clone, Copy)]
+struct Silence {
+    end: Instant,
+    /// How many of a thousand calls take effect all the same: none, some or all.
+    arriving: u64,
+}
+
+impl State {
+    fn next_fault(&mut self) -> Option<Fault> {
+        if self.cut {
+            return Some(Fault::Refused);
+        }
+        let now = Instant::now();
+        if let Some(silence) = self.silence.filter(|silence| now < silence.end) {
+            let arrives = self.random.per_mille(silence.arriving);
+            return Some(if arrives {
+                Fault::Unanswered
+            } else {
+                Fault::Lost
+            });
+        }
+        let faults = self.faults;
+        let fault = faults.draw(&mut self.random);
+        if let Some(Fault::Silent(lasts)) = fault {
+            let arriving = 500 * self.random.below(3);
+            let end = now.checked_add(lasts);
+            self.silence = end.map(|end| Silence { end, arriving });
+        }
+        fault
     }
 }
 

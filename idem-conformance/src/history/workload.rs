@@ -36,6 +36,7 @@ const FAULTS: Faults = Faults {
     late: 25,
     copied: 0,
     dropped: 20,
+    silent: 0,
     longest_delay: Duration::from_millis(3),
 };
 
