@@ -68,7 +68,9 @@ fn the_files_that_go_with_a_release_are_there() {
 
 #[test]
 fn every_crate_shares_version_toolchain_licence_and_lints() {
-    let manifests = named("Cargo.toml");
+    let mut manifests = named("Cargo.toml");
+    // A workspace of its own has nothing to share.
+    manifests.retain(|path| path != "fuzz/Cargo.toml");
     assert!(manifests.len() >= 3, "{manifests:?}");
     for path in manifests {
         let text = read(&path);

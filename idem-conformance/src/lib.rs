@@ -49,14 +49,24 @@
 //! A new law asks something new of every store. Laws are added in minor versions only, and the changelog
 //! lists them. What is public here besides [`Harness`] and the macros may change with any version.
 
+mod agree;
+mod call;
 pub mod check;
+pub mod effort;
+pub mod faults;
 pub mod fixture;
 mod harness;
+pub mod history;
 #[doc = include_str!("../LAWS.md")]
 pub mod laws;
 mod list;
+mod model;
+mod random;
+mod readable;
 mod registry;
 mod runner;
+#[cfg(test)]
+mod toy;
 
 pub use harness::{Harness, Limited, Reopen, Store};
 pub use idem_core::async_trait;

@@ -792,6 +792,19 @@ macro_rules! __laws {
                 "time remembered of the whole retention";
         }
     };
+    // For stores with an injected clock and without such a cache.
+    (exact_time_no_copies => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments exact_time_no_copies by_reference
+            Single model::l1_random_scripts_agree_to_the_millisecond, "L1",
+                "The same where calls fall on the very instants at which something changes, and durations are compared to the millisecond.",
+                "Off by one is a live holder taken over, or a record that is expired for one call and stands for the next.",
+                "off by one millisecond";
+            Multi histories::l1_concurrent_histories_are_linearizable_to_the_millisecond, "L1",
+                "The same with durations compared to the millisecond.",
+                "A call may read the clock before another call's write, and count its lease from there.",
+                "clock read before the lock";
+        }
+    };
     // For stores behind a cache.
     (copies => $callback:ident $arguments:tt) => {
         $crate::$callback! { $arguments copies by_reference
@@ -808,6 +821,15 @@ macro_rules! __laws {
                 "A renewal at the instant of an abandonment does not undo it.",
                 "A retry waits for a lease that nobody needs.",
                 "renewal beside an abandonment";
+
+            Single model::l1_random_scripts_agree_with_the_machine, "L1",
+                "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
+                "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.",
+                "two rules that hold one by one";
+            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
+                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
+                "A store that is right for one caller at a time may still look in one moment and write in another.",
+                "look, then write";
         }
     };
     // For stores behind a cache that refuses rapid repeats.

@@ -83,6 +83,10 @@ macro_rules! __groups {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __select {
+    // What takes two words.
+    ($callback:ident $arguments:tt [exact_time $reopen:ident $limit:ident no_copies $marks:ident]) => {
+        $crate::__select! { $callback $arguments [exact_time $reopen $limit no_copies $marks exact_time_no_copies] }
+    };
     ($callback:ident $arguments:tt [$($group:ident)*]) => {
         $crate::__laws! { base => $callback $arguments }
         $($crate::__laws! { $group => $callback $arguments })*
@@ -195,6 +199,7 @@ pub fn all_laws() -> Vec<Law> {
     crate::__laws! { limit => __list [laws] }
     crate::__laws! { no_copies => __list [laws] }
     crate::__laws! { copies => __list [laws] }
+    crate::__laws! { exact_time_no_copies => __list [laws] }
     crate::__laws! { no_marks => __list [laws] }
     crate::__laws! { marks => __list [laws] }
     laws
@@ -205,7 +210,14 @@ pub fn laws_for(words: &[&str]) -> Vec<Law> {
     let said = |word: &str| words.contains(&word) || word == "copies" && words.contains(&"marks");
     let holds = |law: &Law| {
         let chosen = |(with, without)| if said(with) { with } else { without };
-        law.group == "base" || GROUPS.map(chosen).contains(&law.group)
+        let chosen = GROUPS.map(chosen);
+        match law.group {
+            "base" => true,
+            "exact_time_no_copies" => ["exact_time", "no_copies"]
+                .iter()
+                .all(|g| chosen.contains(g)),
+            group => chosen.contains(&group),
+        }
     };
     all_laws().into_iter().filter(holds).collect()
 }

@@ -117,7 +117,8 @@ fn each_word_adds_its_laws_or_puts_others_in_their_place() {
     let count = |words: &[&str]| laws_for(words).len();
     let plain = count(&[]);
     assert!(count(&["exact_time"]) > plain && count(&["reopen"]) > plain);
-    for word in ["limit", "copies", "marks"] {
+    // With marks, false conflicts are allowed at any moment, so histories are not compared.
+    for word in ["limit", "copies"] {
         let names =
             |words: &[&str]| -> Vec<_> { laws_for(words).iter().map(|law| law.name).collect() };
         let (without, with) = (names(&[]), names(&[word]));
@@ -129,7 +130,7 @@ fn each_word_adds_its_laws_or_puts_others_in_their_place() {
     }
     assert_eq!(laws_for(&["marks"]), laws_for(&["copies", "marks"]));
     let all_words = count(&["exact_time", "reopen", "limit", "copies", "marks"]);
-    let other_ways = ["no_limit", "no_copies", "no_marks"];
+    let other_ways = ["no_limit", "no_copies", "exact_time_no_copies", "no_marks"];
     let left_out = all_laws()
         .iter()
         .filter(|law| other_ways.contains(&law.group))

@@ -134,6 +134,12 @@ impl Error {
         self
     }
 
+    /// The same error of a call that was given up before it could write its record.
+    pub(crate) fn not_applied(mut self) -> Self {
+        self.0.applied = Applied::No;
+        self
+    }
+
     fn build(
         kind: Kind,
         applied: Applied,

@@ -23,8 +23,9 @@ pub trait Inspect: Send + Sync {
     /// Lists records in flight whose lease has lapsed or that were abandoned, the longest lapsed
     /// first, at most `limit` of them, after `after`.
     ///
-    /// **MUST NOT** change anything, nor list a record twice while walking from page to page. A record
-    /// that changes during the walk may be missed or shown as it was. Expired records are absent.
+    /// **MUST NOT** change anything, nor list a record twice while walking from page to page, unless it
+    /// was abandoned in the very millisecond in which the walk began. A record that changes during the
+    /// walk may be missed or shown as it was. Expired records are absent.
     ///
     /// **Dropped**: nothing happened. **Law**: P2. The store's docs state what a page costs.
     async fn lapsed(&self, after: Option<&Cursor>, limit: usize) -> Result<LapsedPage, Error>;
@@ -73,7 +74,8 @@ pub enum Condition {
         /// What is left of its lease.
         lease_left: Duration,
     },
-    /// In flight, its lease lapsed without a word; the next request takes it over.
+    /// In flight, its lease lapsed without a word; the next request takes it over, unless it asks for
+    /// [`Hold`](OnLapse::Hold) and this may have run, or names a longest age that is over.
     Lapsed {
         /// How long ago the lease ended.
         ago: Duration,

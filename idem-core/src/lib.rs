@@ -66,10 +66,10 @@
 //! | run operations once | [`Idempotency`], [`Builder`] |
 //! | understand what can happen to a request | [`Executed`], [`Verdict`] |
 //! | read the rules | [`machine`]: the specification, as pure functions |
-//! | write a store | [`IdempotencyStore`], [`Inspect`] |
 //! | run jobs whose answer is a value | `Idempotency::execute_value`, feature `json` |
 //! | spare a database rapid repeats | [`Cached`], [`Cache`] |
 //! | give the space of expired records back | [`Janitor`] |
+//! | keep records in a store of your own | [`CompareAndSwap`] and [`CasStore`]: three functions; or [`IdempotencyStore`] and [`Inspect`] |
 //! | settle what nobody attends any more | [`Inspect::lapsed`], [`resolve`] |
 //! | test with time under control | [`ManualClock`] |
 //!
@@ -85,15 +85,22 @@
 //! fingerprints never.
 
 mod cached;
+mod cas;
 mod codec;
 mod derived_key;
 mod digest;
 mod error;
 mod executor;
+#[cfg(test)]
+mod explorer;
 mod fingerprint;
 mod forward;
+#[cfg(any(test, idem_fuzz))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod inspect;
 mod janitor;
+mod jitter;
 mod key;
 pub mod machine;
 mod memory;
@@ -105,17 +112,20 @@ mod resolve;
 mod response;
 mod scope;
 mod store;
+mod sync;
 mod terms;
 #[cfg(test)]
 mod test_support;
 mod time;
 mod token;
+mod waiters;
 
 /// The attribute that implementations of this crate's traits need, in the version that fits.
 pub use async_trait::async_trait;
 #[cfg(feature = "memory-cache")]
 pub use cached::MemoryCache;
 pub use cached::{Cache, CacheKey, CacheValue, Cached};
+pub use cas::{CasStore, CompareAndSwap, MAX_ENGINE_KEY_LEN, Stored, Swapped};
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
 pub use executor::{

@@ -1,4 +1,7 @@
-//! How much work the randomised tests do.
+//! How much work the randomised tests do; how models run under loom.
+
+#[cfg(idem_loom)]
+pub(crate) mod loom;
 
 use std::num::NonZeroU32;
 

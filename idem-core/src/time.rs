@@ -70,7 +70,8 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// A clock for tests: it stands still until it is advanced. Clones share the same time.
+/// A clock for tests: it stands still until it is advanced. Clones share the same time. At the end of
+/// time, `u64::MAX` milliseconds, every retention is over: advance by less.
 ///
 /// ```
 /// use std::time::Duration;

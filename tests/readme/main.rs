@@ -29,6 +29,7 @@ enum Check {
 const TABLE: &[(&str, Check)] = &[
     ("cargo run --example payments", Check::Exits(0)),
     ("cargo xtask test", Check::Listed),
+    ("cargo run --example custom_store", Check::Exits(0)),
     ("cargo run --example payments -- serve", Check::Serves),
     ("curl *", Check::Answers),
 ];

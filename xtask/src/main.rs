@@ -7,6 +7,7 @@
 
 mod apt;
 mod counts;
+mod fuzz;
 mod metadata;
 mod mutants;
 mod report;
@@ -23,6 +24,7 @@ usage: cargo xtask COMMAND
   setup    find the servers that the tests need, install what is missing
   test     set up, then check everything; stop at the first failure
   mutants  change the state machine in every small way; a test must notice each
+  fuzz     list the fuzz targets; `fuzz NAME --seconds N` runs one
   help     print this
 ";
 
@@ -32,6 +34,7 @@ enum Task {
     Setup,
     Test,
     Mutants,
+    Fuzz(fuzz::Request),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Setup => setup::run(),
         Task::Test => test::run(),
         Task::Mutants => mutants::run(),
+        Task::Fuzz(request) => fuzz::run(request),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -73,6 +77,7 @@ fn task(args: &[String]) -> Result<Task, String> {
         "setup" => Task::Setup,
         "test" => Task::Test,
         "mutants" => Task::Mutants,
+        "fuzz" => return fuzz::request(rest).map(Task::Fuzz),
         _ => return Err(format!("no command `{name}`")),
     };
     match rest.first() {
@@ -103,6 +108,7 @@ mod tests {
             ("setup", Task::Setup),
             ("test", Task::Test),
             ("mutants", Task::Mutants),
+            ("fuzz", Task::Fuzz(fuzz::Request::List)),
         ] {
             assert_eq!(asked(name), Ok(expected));
             assert!(
@@ -117,6 +123,7 @@ mod tests {
     fn what_is_not_understood_is_named_in_one_line() {
         assert_eq!(asked("tets"), Err("no command `tets`".into()));
         assert_eq!(asked("--fast"), Err("no command `--fast`".into()));
+        assert!(asked("fuzz --fast").unwrap_err().contains("`--fast`"));
         let extra = asked("test --fast").unwrap_err();
         assert!(
             extra.contains("`--fast`") && !extra.contains('\n'),

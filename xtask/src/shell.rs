@@ -1,9 +1,9 @@
 //! Running a command line: its output is passed through and kept.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeReader, Read, Write};
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -52,16 +52,26 @@ impl CommandLine {
 
     /// Runs to the end. What it prints appears at once, and its standard output is kept as well.
     pub(crate) fn run(&self) -> Result<Finished, String> {
+        self.run_and_keep(false)
+    }
+
+    /// The same, and its standard error goes where its standard output goes.
+    pub(crate) fn run_with_stderr(&self) -> Result<Finished, String> {
+        self.run_and_keep(true)
+    }
+
+    fn run_and_keep(&self, with_stderr: bool) -> Result<Finished, String> {
         let failed = |error: io::Error| format!("cannot run `{self}`: {error}");
-        let mut child = self
-            .command()
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
         let (sender, receiver) = mpsc::channel();
-        if let Some(stdout) = child.stdout.take() {
-            std::thread::spawn(move || sender.send(pass_through(stdout)));
+        let (reader, writer) = io::pipe().map_err(failed)?;
+        let mut command = self.command();
+        if with_stderr {
+            command.stderr(writer.try_clone().map_err(failed)?);
         }
+        let mut child = command.stdout(writer).spawn().map_err(failed)?;
+        // It holds our ends of the pipe, and the pipe has no end while one is open.
+        drop(command);
+        std::thread::spawn(move || sender.send(pass_through(reader)));
         let status = child.wait().map_err(failed)?;
         // A process that the command left behind holds the pipe open: without a limit, we would
         // wait for that process instead of reporting it.
@@ -124,7 +134,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn pass_through(mut from: ChildStdout) -> String {
+fn pass_through(mut from: PipeReader) -> String {
     let mut kept = Vec::new();
     let mut chunk = [0; 8192];
     while let Ok(length @ 1..) = from.read(&mut chunk) {
@@ -161,6 +171,13 @@ mod tests {
             (finished.code, finished.stdout.as_str()),
             (Some(7), "one\ntwo\n")
         );
+    }
+
+    #[test]
+    fn standard_error_is_kept_where_it_is_asked_for() {
+        let line = CommandLine::new("sh -c").word("echo one >&2; echo two");
+        assert_eq!(line.run().unwrap().stdout, "two\n");
+        assert_eq!(line.run_with_stderr().unwrap().stdout, "one\ntwo\n");
     }
 
     #[test]

@@ -249,8 +249,11 @@ impl<S: IdempotencyStore, C: Cache> IdempotencyStore for Cached<S, C> {
         let asked = Instant::now();
         let outcome = self.store.reserve(request).await?;
         if let Outcome::Reserved { .. } = outcome {
-            self.granted
-                .insert(request.token, request.operation.fingerprint);
+            let Operation {
+                record,
+                fingerprint,
+            } = &request.operation;
+            self.granted.insert(record, request.token, *fingerprint);
         }
         let keep = rules::after_reserve(request, &outcome, self.longest_mark(), asked.elapsed());
         self.keep(&request.operation.record, keep).await;
@@ -261,7 +264,7 @@ impl<S: IdempotencyStore, C: Cache> IdempotencyStore for Cached<S, C> {
         self.remove_mark(&holder.record).await;
         let asked = Instant::now();
         let completion = self.store.complete(holder, answer).await?;
-        if let Some(fingerprint) = self.granted.remove(&holder.token) {
+        if let Some(fingerprint) = self.granted.remove(holder) {
             let keep = rules::after_complete(fingerprint, answer, &completion, asked.elapsed());
             self.keep(&holder.record, keep).await;
         }
@@ -276,7 +279,7 @@ impl<S: IdempotencyStore, C: Cache> IdempotencyStore for Cached<S, C> {
     ) -> Result<Update, Error> {
         let asked = Instant::now();
         let update = self.store.renew(holder, terms, progress).await?;
-        if let Some(fingerprint) = self.granted.get(&holder.token) {
+        if let Some(fingerprint) = self.granted.get(holder) {
             let elapsed = asked.elapsed();
             let longest = self.longest_mark();
             let keep = rules::after_renew(fingerprint, holder, terms, &update, longest, elapsed);
@@ -286,13 +289,13 @@ impl<S: IdempotencyStore, C: Cache> IdempotencyStore for Cached<S, C> {
     }
 
     async fn abandon(&self, holder: &Holder) -> Result<Update, Error> {
-        self.granted.remove(&holder.token);
+        self.granted.remove(holder);
         self.remove_mark(&holder.record).await;
         self.store.abandon(holder).await
     }
 
     async fn release(&self, holder: &Holder) -> Result<Update, Error> {
-        self.granted.remove(&holder.token);
+        self.granted.remove(holder);
         self.remove_mark(&holder.record).await;
         self.store.release(holder).await
     }

@@ -4,6 +4,8 @@
 //! Every released version is frozen by golden bytes in the tests: stored records outlive upgrades.
 //! Reading never trusts a length further than the bytes that are there.
 
+#[cfg(any(test, idem_fuzz))]
+pub(crate) mod property;
 #[cfg(test)]
 mod tests;
 

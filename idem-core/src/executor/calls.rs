@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::protocol::Reply;
 use super::settings::Settings;
+use crate::jitter::jittered;
 use crate::{
     Answer, Applied, Completion, Error, Holder, IdempotencyStore, Outcome, Progress,
     ReserveRequest, Update,
@@ -146,13 +147,6 @@ impl Calls {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
-}
-
-/// Full jitter over the upper half: callers that failed together do not come back together.
-pub(crate) fn jittered(pause: Duration) -> Duration {
-    // Without random bytes the pause is merely not jittered.
-    let random = getrandom::u32().unwrap_or(u32::MAX);
-    pause.mul_f64(0.5 + 0.5 * f64::from(random) / f64::from(u32::MAX))
 }
 
 fn without_body(answer: &Answer) -> Answer {

@@ -17,7 +17,9 @@ pub enum Verdict {
     Complete(Response),
     /// This is the answer for this caller, and it is safe to run again: the next request does.
     Abandon(Response),
-    /// This is the answer for this caller, and nothing happened: the key is vacant again.
+    /// This is the answer for this caller, and nothing happened: the key is vacant again. On an attempt
+    /// after the first it abandons instead: an earlier attempt may have had the effect, and this one
+    /// cannot speak for it.
     Release(Response),
 }
 

@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::calls::{Sent, answer_within, jittered};
+use super::calls::{Sent, answer_within};
 use super::counters::add_one;
 use super::heartbeat::Heartbeat;
 use super::protocol::{self, Close, End, GiveBack, Reply, Sequel, Superseded};
 use super::{Engine, Executed, Recorded, Reservation, Verdict};
+use crate::jitter::jittered;
 use crate::{Answer, Completion, Error, Holder, Replay, Response, Update};
 
 /// A reservation made by hand: see [`Idempotency::reserve`](super::Idempotency::reserve).
@@ -102,20 +103,13 @@ impl Held {
 
     /// Tells the store how the run ended. `Err`: not the caller's own answer.
     async fn close(mut self, end: End, response: Option<&Response>) -> Result<Recorded, Executed> {
-        let on_lapse = self.engine.calls.settings.on_lapse;
-        let closing = protocol::close(end, on_lapse, self.reservation.is_superseded());
-        self.stage = match (closing, response) {
-            (Close::Complete, Some(response)) => {
-                let limit = self.engine.calls.settings.response_limit;
-                Stage::Closing(Closing::Complete(answer_within(response, limit)))
-            }
-            (Close::Abandon, _) => Stage::Closing(Closing::Withdraw(GiveBack::Abandon)),
-            (Close::Release, _) => Stage::Closing(Closing::Withdraw(GiveBack::Release)),
-            _ => Stage::Over,
-        };
+        self.stage = self.stage_after(self.closing(end), response);
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.stop().await;
         }
+        // Once more: its last beat may have found that another attempt took over.
+        let closing = self.closing(end);
+        self.stage = self.stage_after(closing, response);
         let (sequel, recorded) = match self.stage.clone() {
             Stage::Closing(Closing::Complete(answer)) => self.complete(answer).await,
             Stage::Closing(Closing::Withdraw(how)) => {
@@ -159,6 +153,24 @@ impl Held {
         }
     }
 
+    fn closing(&self, end: End) -> Close {
+        let on_lapse = self.engine.calls.settings.on_lapse;
+        let attempt = self.reservation.attempt();
+        protocol::close(end, attempt, on_lapse, self.reservation.is_superseded())
+    }
+
+    fn stage_after(&self, closing: Close, response: Option<&Response>) -> Stage {
+        match (closing, response) {
+            (Close::Complete, Some(response)) => {
+                let limit = self.engine.calls.settings.response_limit;
+                Stage::Closing(Closing::Complete(answer_within(response, limit)))
+            }
+            (Close::Abandon, _) => Stage::Closing(Closing::Withdraw(GiveBack::Abandon)),
+            (Close::Release, _) => Stage::Closing(Closing::Withdraw(GiveBack::Release)),
+            _ => Stage::Over,
+        }
+    }
+
     async fn complete(&self, mut answer: Answer) -> (Sequel, Recorded) {
         let holder = self.reservation.holder();
         let sent = self.engine.calls.complete(holder, &mut answer).await;
@@ -189,14 +201,12 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let on_lapse = self.engine.calls.settings.on_lapse;
-        let superseded = self.reservation.is_superseded();
         let closing = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Over => return,
             Stage::Closing(closing) => closing,
             Stage::NotBegun => Closing::Withdraw(protocol::give_back(self.reservation.attempt())),
-            Stage::Running => match protocol::close(End::Unknown, on_lapse, superseded) {
-                Close::Abandon => Closing::Withdraw(GiveBack::Abandon),
+            Stage::Running => match self.stage_after(self.closing(End::Unknown), None) {
+                Stage::Closing(closing) => closing,
                 _ => return,
             },
         };

@@ -25,17 +25,39 @@ pub(crate) enum Begin {
     GiveBack,
 }
 
-/// `late`: the lease, counted from before the last send, is over. `age_is_bounded`: there is a longest
-/// age for running again.
-pub(crate) fn begin(on_lapse: OnLapse, late: bool, attempt: u32, age_is_bounded: bool) -> Begin {
+/// `late`: the lease, counted from before the last send, is over. `resent`: an earlier send of the
+/// reserve may have been applied. `age_is_bounded`: there is a longest age for running again.
+pub(crate) fn begin(
+    on_lapse: OnLapse,
+    late: bool,
+    resent: bool,
+    attempt: u32,
+    age_is_bounded: bool,
+) -> Begin {
     // The store compared the age when it granted the takeover, and nobody compares it again: a
-    // takeover that starts late could outlive the provider's memory.
-    if late && attempt > 1 && age_is_bounded {
+    // takeover that starts late could outlive the provider's memory. A resend may have been given what
+    // an earlier send was granted long ago (law R10).
+    if (late || resent) && attempt > 1 && age_is_bounded {
         Begin::GiveBack
     } else if late || on_lapse == OnLapse::Hold {
         Begin::RenewFirst
     } else {
         Begin::Run
+    }
+}
+
+/// By when a handler must start that renewed first, of the end of the lease counted from the reserve and
+/// counted from the renewal. A renewal does not make a takeover any younger.
+pub(crate) fn start_by<I: Ord>(
+    reserved_until: I,
+    renewed_until: I,
+    attempt: u32,
+    age_is_bounded: bool,
+) -> I {
+    if attempt > 1 && age_is_bounded {
+        reserved_until.min(renewed_until)
+    } else {
+        renewed_until
     }
 }
 
@@ -101,12 +123,17 @@ pub(crate) enum Close {
     ReserveAgain,
 }
 
-pub(crate) fn close(end: End, on_lapse: OnLapse, told_superseded: bool) -> Close {
+pub(crate) fn close(end: End, attempt: u32, on_lapse: OnLapse, told_superseded: bool) -> Close {
     match end {
         _ if told_superseded => Close::ReserveAgain,
         End::Complete => Close::Complete,
         End::Abandon => Close::Abandon,
-        End::Release => Close::Release,
+        // A handler speaks for its own run only: an earlier attempt may have had the effect, and to
+        // forget the record would forget its age, too.
+        End::Release => match give_back(attempt) {
+            GiveBack::Release => Close::Release,
+            GiveBack::Abandon => Close::Abandon,
+        },
         End::Unknown => match on_lapse {
             OnLapse::RunAgain => Close::Abandon,
             OnLapse::Hold => Close::Nothing,

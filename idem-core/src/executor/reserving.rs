@@ -77,7 +77,11 @@ impl Engine {
         let request = ReserveRequest::new(operation.clone(), Token::random(), settings.terms)
             .on_lapse(settings.on_lapse)
             .longest_age(settings.longest_age);
-        let Sent { value, sent_at, .. } = self.try_reserve(request.clone()).await?;
+        let Sent {
+            value,
+            sent_at,
+            resent,
+        } = self.try_reserve(request.clone()).await?;
         match value {
             Outcome::Reserved { attempt, progress } => {
                 if attempt > 1 {
@@ -88,7 +92,8 @@ impl Engine {
                 let reservation =
                     Reservation::new(operation.clone(), holder, progress, self.calls.clone());
                 let held = Held::new(Arc::clone(self), reservation);
-                self.begin(held, sent_at + settings.terms.lease()).await
+                self.begin(held, sent_at + settings.terms.lease(), resent)
+                    .await
             }
             Outcome::Replay(replay) => Ok(Entry::Replayed(replay)),
             Outcome::Conflict { retry_after } => Ok(Entry::Conflict { retry_after }),
@@ -97,17 +102,18 @@ impl Engine {
     }
 
     /// What stands between a reservation and its handler. `deadline` is the end of the lease, counted
-    /// from before the last send.
-    async fn begin(self: &Arc<Self>, mut held: Held, deadline: Instant) -> Result<Entry, Error> {
+    /// from before the last send; `resent`: there was an earlier one.
+    async fn begin(
+        self: &Arc<Self>,
+        mut held: Held,
+        deadline: Instant,
+        resent: bool,
+    ) -> Result<Entry, Error> {
         let settings = &self.calls.settings;
         let attempt = held.reservation().attempt();
         let late = Instant::now() >= deadline;
-        match protocol::begin(
-            settings.on_lapse,
-            late,
-            attempt,
-            settings.longest_age.is_some(),
-        ) {
+        let age_is_bounded = settings.longest_age.is_some();
+        match protocol::begin(settings.on_lapse, late, resent, attempt, age_is_bounded) {
             Begin::Run => {}
             Begin::GiveBack => {
                 held.give_back(protocol::give_back(attempt)).await;
@@ -117,7 +123,10 @@ impl Engine {
                 let renewed = self.calls.renew(held.reservation().holder(), None).await;
                 let (reply, late, error) = match renewed {
                     Ok(sent) => {
-                        let late = Instant::now() >= sent.sent_at + settings.terms.lease();
+                        let renewed_until = sent.sent_at + settings.terms.lease();
+                        let start_by =
+                            protocol::start_by(deadline, renewed_until, attempt, age_is_bounded);
+                        let late = Instant::now() >= start_by;
                         (sent.into_reply(), late, None)
                     }
                     Err(error) => (protocol::Reply::Unanswered, true, Some(error)),

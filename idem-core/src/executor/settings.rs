@@ -126,9 +126,9 @@ impl Builder {
     /// reserved so long ago or longer is not taken over; it stays unresolved until a person settles it
     /// or it expires. Default: none.
     ///
-    /// Set it to what the provider remembers of a derived key, less the longest time from a
-    /// reservation to the end of its effect: the longest that a handler may take, and
-    /// [`lease`](Self::lease) and [`store_timeouts`](Self::store_timeouts) for a slow start.
+    /// Set it to what the provider remembers of a derived key, less the [`lease`](Self::lease) (a
+    /// takeover may begin so long after it was granted, and no later) and the longest that a handler may
+    /// take. No more is needed, and no less is enough: both are explored exhaustively.
     pub fn longest_age(mut self, longest_age: Duration) -> Self {
         self.longest_age = Some(longest_age);
         self

@@ -1,6 +1,8 @@
 //! What an operation asks for, as 32 bytes.
 
 mod canonical_json;
+#[cfg(any(test, idem_fuzz))]
+pub(crate) mod property;
 #[cfg(test)]
 mod tests;
 

@@ -2,13 +2,11 @@ mod bounded_work;
 mod framing;
 mod golden;
 mod jcs_vectors;
-mod model;
 mod not_plain;
 mod numbers;
-mod oracle;
 mod parts;
 mod properties;
-mod spell;
+mod strategies;
 mod strings;
 mod values;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::task::Waker;
 
-use super::waiters::Waiters;
 use crate::RecordId;
 use crate::machine::{Change, Record, expires_at};
 use crate::time::Timestamp;
+use crate::waiters::Waiters;
 
 /// Some of the records.
 ///
@@ -17,6 +17,12 @@ pub(super) struct Shard {
     records: HashMap<RecordId, Record>,
     due: BTreeSet<(Timestamp, RecordId)>,
     pub(super) waiters: Waiters,
+}
+
+impl AsMut<Waiters> for Shard {
+    fn as_mut(&mut self) -> &mut Waiters {
+        &mut self.waiters
+    }
 }
 
 /// Below this many slots a shard keeps what memory it has.

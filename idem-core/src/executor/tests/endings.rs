@@ -104,6 +104,27 @@ async fn a_released_run_answers_its_caller_and_leaves_nothing() {
     assert_eq!(world.record("k").await, None);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_release_after_the_first_attempt_keeps_what_the_earlier_ones_left() {
+    let world = World::new();
+    assert!(failing(&world).await.is_err());
+    let refused = say(
+        &world,
+        Verdict::Release(Response::new(429).body("slow down")),
+    )
+    .await;
+    assert_eq!(body(&refused), "slow down");
+    assert!(matches!(
+        refused,
+        Executed::Ran {
+            recorded: Recorded::Abandoned,
+            ..
+        }
+    ));
+    assert_eq!(world.record("k").await.unwrap().holder.attempt, 2);
+    assert!(is_ran(&world.pay("k", "paid").await));
+}
+
 async fn failing(world: &World) -> Result<Executed, ExecuteError<&'static str>> {
     let handler = async |_: Reservation| {
         world.effects.happen();

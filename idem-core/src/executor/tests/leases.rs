@@ -335,6 +335,64 @@ async fn a_takeover_with_a_longest_age_does_not_start_late() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_takeover_with_a_longest_age_does_not_start_on_what_a_resend_was_given() {
+    // Granted just below the longest age, and the answer lost: the resend is given the same again, at
+    // any age (law R10).
+    let world = World::with(|builder| builder.longest_age(10 * SECOND));
+    let failing = async |_: Reservation| Err::<Response, _>("crashed");
+    assert!(
+        world
+            .idempotency
+            .execute(&operation("k"), failing)
+            .await
+            .is_err()
+    );
+    sleep(9 * SECOND).await;
+    world
+        .store
+        .next(Call::Reserve, Fault::DelayAnswer(3 * SECOND));
+    assert!(matches!(
+        world.try_pay("k", "late").await,
+        Err(ExecuteError::Store(_))
+    ));
+    assert_eq!(world.effects.count(), 0);
+    assert_eq!(
+        world.pay("k", "again").await,
+        Executed::Conflict { retry_after: None }
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_starting_renewal_makes_a_takeover_no_younger() {
+    let world = World::with(|builder| quick()(builder).longest_age(10 * SECOND));
+    let failing = async |_: Reservation| Err::<Response, _>("crashed");
+    assert!(
+        world
+            .idempotency
+            .execute(&operation("k"), failing)
+            .await
+            .is_err()
+    );
+    let holding = world.another(|builder| {
+        quick()(builder)
+            .longest_age(10 * SECOND)
+            .on_lapse(OnLapse::Hold)
+    });
+    holding
+        .store
+        .next(Call::Renew, Fault::DelayRequest(3 * SECOND));
+    assert!(matches!(
+        holding.try_pay("k", "late").await,
+        Err(ExecuteError::Store(_))
+    ));
+    assert_eq!(world.effects.count(), 0);
+    assert!(
+        is_ran(&holding.pay("k", "in time").await),
+        "it was given back at once"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn beyond_the_longest_age_only_a_person_resolves() {
     let world = World::with(|builder| builder.longest_age(5 * SECOND));
     let failing = async |_: Reservation| Err::<Response, _>("crashed");
@@ -379,4 +437,25 @@ async fn a_heartbeat_survives_a_store_that_is_away_for_a_while() {
         ));
     });
     assert!(is_ran(&first));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_heartbeat_is_heeded_even_if_the_handler_has_ended() {
+    // Every 20 s; the first beat arrives at 21 s, after another attempt took over and answered.
+    let world = World::with(|builder| builder.on_lapse(OnLapse::Hold));
+    let payment = operation("k");
+    let failing = async |_: Reservation| {
+        world.store.next(Call::Renew, Fault::DelayRequest(SECOND));
+        sleep(20 * SECOND + SECOND * 3 / 4).await;
+        Err::<Response, _>("an error that may carry an answer")
+    };
+    let (first, ()) = tokio::join!(world.idempotency.execute(&payment, failing), async {
+        sleep(20 * SECOND + SECOND / 2).await;
+        let holder = world.record("k").await.unwrap().holder;
+        resolve(world.store.inner(), &holder, Resolution::Forget, "it hangs")
+            .await
+            .unwrap();
+        assert!(is_ran(&world.pay("k", "second").await));
+    });
+    assert_eq!(body(&first.unwrap()), "second");
 }

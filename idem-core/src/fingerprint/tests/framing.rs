@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::spell::Choices;
+use crate::fingerprint::property::spell::Choices;
 use crate::test_support::proptest_config;
 use crate::{Fingerprint, FingerprintBuilder};
 

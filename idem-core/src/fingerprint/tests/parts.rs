@@ -22,6 +22,9 @@ fn parts_do_not_run_into_each_other() {
         ("POST", "/px", ""),
         ("", "POST/p", "x"),
         ("POST", "", "/px"),
+        // Without lengths, these two would be hashed alike.
+        ("POST", "/p\0body", "x"),
+        ("POST", "/p", "\0bodyx"),
         ("POST", "?a=&a=b&c=", ""),
         ("POST", "?a=&b=c&b=", ""),
     ];

@@ -8,6 +8,7 @@
 mod abandon;
 mod complete;
 mod expiry;
+mod record;
 mod release;
 mod renew;
 mod reserve;

@@ -96,6 +96,29 @@ async fn p2_lapsed_pages_through_all_that_lapsed_oldest_first() {
 }
 
 #[tokio::test]
+async fn p2_a_record_that_lapses_again_during_a_walk_is_not_listed_twice() {
+    let (store, clock) = store();
+    let holder = reserve(&store, "a", OnLapse::RunAgain).await;
+    clock.advance(Duration::from_millis(1));
+    reserve(&store, "b", OnLapse::RunAgain).await;
+    clock.advance(LEASE);
+    let first = store.lapsed(None, 1).await.unwrap();
+    assert_eq!(first.records[0].operation.record, record("a"));
+    store
+        .renew(&holder, super::request("-").terms, None)
+        .await
+        .unwrap();
+    clock.advance(LEASE);
+    let second = store.lapsed(first.next.as_ref(), 10).await.unwrap();
+    let ids: Vec<_> = second
+        .records
+        .iter()
+        .map(|info| &info.operation.record)
+        .collect();
+    assert_eq!(ids, [&record("b")]);
+}
+
+#[tokio::test]
 async fn p2_an_expired_record_is_absent() {
     let (store, clock) = store();
     reserve(&store, "k", OnLapse::RunAgain).await;

@@ -3,6 +3,8 @@
 
 mod bounded;
 mod inspected;
+#[cfg(idem_loom)]
+mod loom;
 mod random;
 mod woken;
 
