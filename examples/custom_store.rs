@@ -11,7 +11,7 @@ use idempotency::*;
 
 /// What any ordered key-value engine is to the store. The value itself is the version to compare by.
 #[derive(Default)]
-struct Engine(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
+pub(crate) struct Engine(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
 
 impl Engine {
     fn map(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<u8>>> {

@@ -30,6 +30,24 @@
 //! conformance!(Memory, exact_time);
 //! # fn main() {}
 //! ```
+//!
+//! That is all of `tests/conformance.rs`; `cargo test` runs it. For a server, `open` makes a schema or
+//! a prefix of its own, `Drop` removes it, and `advance` moves the instants in its records back.
+//!
+//! # What it checks
+//! Every law of the design, under its number: [`laws`] has the table. The words after the harness say
+//! what else your store is; [`conformance!`] explains them. What does not apply is not emitted, and a
+//! last test says how many laws were.
+//!
+//! No law sleeps through a lease, and real time decides no verdict: see [`fixture`]. Only the laws of
+//! waiting (W1) look at real time, and wait for seconds at most.
+//!
+//! # When a law fails
+//! Its name is the sentence that is not true of your store, the panic says what was seen, and its place
+//! is an ordinary function in [`laws`], to be read from the top.
+//!
+//! A new law asks something new of every store. Laws are added in minor versions only, and the changelog
+//! lists them. What is public here besides [`Harness`] and the macros may change with any version.
 
 mod agree;
 mod call;
@@ -39,6 +57,7 @@ pub mod faults;
 pub mod fixture;
 mod harness;
 pub mod history;
+#[doc = include_str!("../LAWS.md")]
 pub mod laws;
 mod list;
 mod model;

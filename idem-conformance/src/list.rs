@@ -611,15 +611,15 @@ macro_rules! __laws {
                 "Of 2, 20 or 100 callers that reserve one vacant operation at once, exactly one gets it.",
                 "Two winners are a double charge.",
                 "check-then-insert";
-            Multi concurrency::r2_also_where_a_record_was_released_or_expired, "R2",
+            Both concurrency::r2_also_where_a_record_was_released_or_expired, "R2",
                 "Of many callers that reserve at once what was released or has expired, exactly one gets it.",
                 "Two winners are a double charge.",
                 "check-then-insert over an expired record";
-            Multi concurrency::r2_of_two_payloads_exactly_one_wins, "R2",
+            Both concurrency::r2_of_two_payloads_exactly_one_wins, "R2",
                 "Of many callers with two payloads at once, exactly one wins; the others are in conflict or a mismatch, by their payload.",
                 "Two winners are a double charge.",
                 "winner decided by the fingerprint";
-            Multi concurrency::r2_many_operations_at_once_do_not_meet, "R2",
+            Both concurrency::r2_many_operations_at_once_do_not_meet, "R2",
                 "Of many operations at once, each has its own winner.",
                 "Who is alone with an operation is refused.",
                 "one lock's winner for all";
@@ -631,36 +631,36 @@ macro_rules! __laws {
                 "Of 20 callers that reserve what lapsed or was abandoned at once, exactly one takes over.",
                 "Two takers are a double charge.",
                 "takeover decided on a stale read";
-            Multi concurrency::r10_many_copies_of_one_try_are_one_reservation, "R10",
+            Both concurrency::r10_many_copies_of_one_try_are_one_reservation, "R10",
                 "Many copies of one try at once are one reservation.",
                 "A winner is in conflict with itself.",
                 "copies in conflict with each other";
-            Multi concurrency::c2_of_many_answers_exactly_one_stands, "C2",
+            Both concurrency::c2_of_many_answers_exactly_one_stands, "C2",
                 "Of many answers by one holder at once, exactly one stands, and everybody is told which.",
                 "Two callers get two answers.",
                 "completion decided on a stale read";
 
-            Multi races::c3_a_late_completion_and_a_takeover_do_not_both_win, "C3",
+            Both races::c3_a_late_completion_and_a_takeover_do_not_both_win, "C3",
                 "A late completion and a takeover at once: one wins, and the other is told.",
                 "An answered operation runs again.",
                 "takeover that overwrites a completion";
-            Multi races::c5_a_completion_and_a_release_do_not_both_win, "C5",
+            Both races::c5_a_completion_and_a_release_do_not_both_win, "C5",
                 "A completion and a release by one holder at once: one wins, and the other is told.",
                 "An answer that was acknowledged is gone.",
                 "release decided on a stale read";
-            Multi races::c6_a_late_renewal_and_a_takeover_do_not_both_win, "C6",
+            Both races::c6_a_late_renewal_and_a_takeover_do_not_both_win, "C6",
                 "A late renewal and a takeover at once: one wins, and the other is told.",
                 "Two run at once.",
                 "renewal decided on a stale read";
-            Multi races::c7_a_late_abandonment_takes_nothing_from_a_taker, "C7",
+            Both races::c7_a_late_abandonment_takes_nothing_from_a_taker, "C7",
                 "A late abandonment at the instant of a takeover takes nothing from the taker.",
                 "Two run at once.",
                 "abandonment decided on a stale read";
-            Multi races::c8_a_late_release_takes_nothing_from_a_taker, "C8",
+            Both races::c8_a_late_release_takes_nothing_from_a_taker, "C8",
                 "A late release at the instant of a takeover takes nothing from the taker.",
                 "Two run at once.",
                 "late release of a taken record";
-            Multi races::p1_a_purge_beside_reserves_takes_nothing_from_them, "P1",
+            Both races::p1_a_purge_beside_reserves_takes_nothing_from_them, "P1",
                 "A purge beside reserves takes nothing that was reserved anew.",
                 "Two run at once.",
                 "purge that lists, then deletes";
@@ -817,7 +817,7 @@ macro_rules! __laws {
     // For stores without such a cache.
     (no_marks => $callback:ident $arguments:tt) => {
         $crate::$callback! { $arguments no_marks by_reference
-            Multi races::c7_a_renewal_beside_it_does_not_undo_an_abandonment, "C7",
+            Both races::c7_a_renewal_beside_it_does_not_undo_an_abandonment, "C7",
                 "A renewal at the instant of an abandonment does not undo it.",
                 "A retry waits for a lease that nobody needs.",
                 "renewal beside an abandonment";
@@ -840,7 +840,7 @@ macro_rules! __laws {
                 "A false conflict lasts.",
                 "marks for the whole lease";
 
-            Multi races::c7_a_renewal_beside_it_delays_an_abandonment_by_a_mark, "C7",
+            Both races::c7_a_renewal_beside_it_delays_an_abandonment_by_a_mark, "C7",
                 "A renewal at the instant of an abandonment delays the next attempt by no more than a mark.",
                 "A false conflict lasts.",
                 "a mark that is put for a lease";

@@ -1,6 +1,7 @@
 //! Runs laws: one as a test, or all of them for a verdict on each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -43,12 +44,19 @@ impl Runtime {
 /// If the law is broken, or has not ended before real time could decide a verdict: after half of
 /// [`SLACK`].
 pub fn run<H: Harness>(runtime: Runtime, law: impl AsyncFn(H)) {
+    run_boxed(runtime, &|| {
+        Box::pin(async {
+            let harness = H::open().await;
+            law(harness).await;
+        })
+    });
+}
+
+/// The part that is the same for all laws and stores, to be compiled once.
+fn run_boxed<'a>(runtime: Runtime, law: &dyn Fn() -> Pin<Box<dyn Future<Output = ()> + 'a>>) {
     for mut builder in runtime.builders() {
         let runtime = builder.enable_all().build().expect("a tokio runtime");
-        let ended = runtime.block_on(async {
-            let harness = H::open().await;
-            timeout(SLACK / 2, law(harness)).await.is_ok()
-        });
+        let ended = runtime.block_on(async { timeout(SLACK / 2, law()).await.is_ok() });
         assert!(ended, "the law still ran after {:?}", SLACK / 2);
     }
 }

@@ -1,10 +1,11 @@
 //! Many callers at once: R2, R3, R5, R10, C2.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use idem_core::{Completion, Outcome, ReserveRequest};
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, oneshot};
 use tokio::task::JoinSet;
 
 use crate::Harness;
@@ -32,8 +33,10 @@ where
     callers.join_all().await
 }
 
-/// What both get, who begin at one instant.
+/// What both get, who begin at one instant. Which of them is let through first changes from round to
+/// round, for runtimes of one thread.
 pub(super) async fn both_at_once<A, B>(
+    round: usize,
     one: impl Future<Output = A> + Send + 'static,
     other: impl Future<Output = B> + Send + 'static,
 ) -> (A, B)
@@ -41,20 +44,33 @@ where
     A: Send + 'static,
     B: Send + 'static,
 {
-    let barrier = Arc::new(Barrier::new(2));
-    let ready = Arc::clone(&barrier);
-    let mut one_side = JoinSet::new();
-    one_side.spawn(async move {
-        ready.wait().await;
-        one.await
+    let (one_goes, one_is_done) = side(one);
+    let (other_goes, other_is_done) = side(other);
+    let sides = if round.is_multiple_of(2) {
+        [one_goes, other_goes]
+    } else {
+        [other_goes, one_goes]
+    };
+    at_once(sides).await;
+    let gone = "a side that ended";
+    (
+        one_is_done.await.expect(gone),
+        other_is_done.await.expect(gone),
+    )
+}
+
+type Side = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A call without its outcome, and where that goes.
+fn side<T: Send + 'static>(
+    call: impl Future<Output = T> + Send + 'static,
+) -> (Side, oneshot::Receiver<T>) {
+    let (send, receive) = oneshot::channel();
+    let side = Box::pin(async move {
+        // Who asks for it waits for all sides first.
+        let _ = send.send(call.await);
     });
-    let mut other_side = JoinSet::new();
-    other_side.spawn(async move {
-        barrier.wait().await;
-        other.await
-    });
-    let (mut one, mut other) = (one_side.join_all().await, other_side.join_all().await);
-    (one.remove(0), other.remove(0))
+    (side, receive)
 }
 
 /// What each of these tries gets, all sent at one instant.

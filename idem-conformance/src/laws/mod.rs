@@ -1,4 +1,5 @@
-//! The laws: ordinary functions, each on a fresh store.
+//! # Where they are
+//! Each law is an ordinary function, in the module named after what it is about, on a fresh store.
 
 pub mod abandon;
 pub mod cached;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use idem_core::{Completion, Holder, Inspect, Outcome, ReserveRequest, Update};
 use tokio::task::JoinSet;
 
+use super::cached::LONGEST_MARK;
 use super::concurrency::both_at_once;
 use crate::check::{
     assert_completed, assert_conflict, assert_replay, assert_reserved,
@@ -18,60 +19,120 @@ use crate::{Harness, Store};
 
 const ROUNDS: usize = 50;
 
-/// One lapsed reservation a round, each of its own operation.
-async fn lapsed(harness: &dyn Harness) -> Vec<(String, Holder)> {
+/// The reservation of a round, of an operation of its own, and the handle by which it was made.
+struct Held {
+    round: usize,
+    key: String,
+    holder: Holder,
+    by: Arc<dyn Store>,
+}
+
+impl Held {
+    /// What the holder and somebody else are told, who write and reserve at one instant.
+    async fn beside_a_taker<T, F>(
+        &self,
+        harness: &dyn Harness,
+        other: &ReserveRequest,
+        write: impl FnOnce(Arc<dyn Store>, Holder) -> F,
+    ) -> (T, Outcome)
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let writing = write(Arc::clone(&self.by), self.holder.clone());
+        let (store, other) = (harness.store(), other.clone());
+        let taking = async move { ask(&*store, &other).await };
+        both_at_once(self.round, writing, taking).await
+    }
+
+    /// What the holder is told, who writes twice at one instant.
+    async fn twice<A, B, F, G>(
+        &self,
+        one: impl FnOnce(Arc<dyn Store>, Holder) -> F,
+        other: impl FnOnce(Arc<dyn Store>, Holder) -> G,
+    ) -> (A, B)
+    where
+        A: Send + 'static,
+        B: Send + 'static,
+        F: Future<Output = A> + Send + 'static,
+        G: Future<Output = B> + Send + 'static,
+    {
+        let one = one(Arc::clone(&self.by), self.holder.clone());
+        let other = other(Arc::clone(&self.by), self.holder.clone());
+        both_at_once(self.round, one, other).await
+    }
+}
+
+/// Reservations that are live, one for each round.
+async fn held(harness: &dyn Harness) -> Vec<Held> {
+    let mut all = Vec::new();
+    for round in 0..ROUNDS {
+        let (key, by) = (format!("{round}"), harness.store());
+        let holder = reserve(&*by, &a_try(&key)).await;
+        all.push(Held {
+            round,
+            key,
+            holder,
+            by,
+        });
+    }
+    all
+}
+
+/// Reservations that have lapsed, one for each round.
+async fn lapsed(harness: &dyn Harness) -> Vec<Held> {
     let held = held(harness).await;
     harness.advance(2 * HOUR).await;
     held
 }
 
-/// One live reservation a round, each of its own operation.
-async fn held(harness: &dyn Harness) -> Vec<(String, Holder)> {
-    let mut held = Vec::new();
-    for round in 0..ROUNDS {
-        let key = format!("{round}");
-        let holder = reserve(&*harness.store(), &a_try(&key)).await;
-        held.push((key, holder));
-    }
-    held
+async fn complete_as(store: Arc<dyn Store>, holder: Holder, body: &'static str) -> Completion {
+    complete(&*store, &holder, body).await
 }
 
-async fn taking(store: Arc<dyn Store>, request: ReserveRequest) -> Outcome {
-    ask(&*store, &request).await
+async fn renew_as(store: Arc<dyn Store>, holder: Holder) -> Update {
+    renew(&*store, &holder).await
+}
+
+async fn abandon_as(store: Arc<dyn Store>, holder: Holder) -> Update {
+    abandon(&*store, &holder).await
+}
+
+async fn release_as(store: Arc<dyn Store>, holder: Holder) -> Update {
+    release(&*store, &holder).await
 }
 
 /// C3
 pub async fn c3_a_late_completion_and_a_takeover_do_not_both_win(harness: &dyn Harness) {
     let store = &*harness.store();
-    for (key, first) in lapsed(harness).await {
-        let (writing, other) = (harness.store(), a_try(&key));
-        let completing = async move { complete(&*writing, &first, "the first's").await };
-        let (told, taken) = both_at_once(completing, taking(harness.store(), other.clone())).await;
-        match (told, taken) {
-            (Completion::Completed { .. }, Outcome::Replay(replay)) => {
-                assert_eq!(replay.answer, answer("the first's"));
-                assert_replay(&ask(store, &a_try(&key)).await, &answer("the first's"));
+    let completing = |store, holder| complete_as(store, holder, "the first's");
+    for held in lapsed(harness).await {
+        let other = a_try(&held.key);
+        let stands = match held.beside_a_taker(harness, &other, completing).await {
+            (Completion::Completed { .. }, outcome) => {
+                assert_replay(&outcome, &answer("the first's"));
+                "the first's"
             }
             (Completion::Superseded, Outcome::Reserved { attempt: 2, .. }) => {
                 let second = holder(&other, 2);
                 assert_completed(&complete(store, &second, "the second's").await);
-                assert_replay(&ask(store, &a_try(&key)).await, &answer("the second's"));
+                "the second's"
             }
             both => panic!("the holder and the taker were told {both:?}"),
-        }
+        };
+        assert_replay(&ask(store, &a_try(&held.key)).await, &answer(stands));
     }
 }
 
 /// C6
 pub async fn c6_a_late_renewal_and_a_takeover_do_not_both_win(harness: &dyn Harness) {
     let store = &*harness.store();
-    for (key, first) in lapsed(harness).await {
-        let (writing, renewing, other) = (harness.store(), first.clone(), a_try(&key));
-        let renewing = async move { renew(&*writing, &renewing).await };
-        let holding = match both_at_once(renewing, taking(harness.store(), other.clone())).await {
+    for held in lapsed(harness).await {
+        let other = a_try(&held.key);
+        let holding = match held.beside_a_taker(harness, &other, renew_as).await {
             (Update::Done, outcome) => {
                 assert_conflict(&outcome, lease(1));
-                first
+                held.holder
             }
             (Update::Superseded, Outcome::Reserved { attempt: 2, .. }) => holder(&other, 2),
             both => panic!("the holder and the taker were told {both:?}"),
@@ -83,17 +144,14 @@ pub async fn c6_a_late_renewal_and_a_takeover_do_not_both_win(harness: &dyn Harn
 /// C7
 pub async fn c7_a_late_abandonment_takes_nothing_from_a_taker(harness: &dyn Harness) {
     let store = &*harness.store();
-    for (key, first) in lapsed(harness).await {
-        let (writing, other) = (harness.store(), a_try(&key));
-        let abandoning = async move { abandon(&*writing, &first).await };
-        let (told, taken) = both_at_once(abandoning, taking(harness.store(), other.clone())).await;
+    for held in lapsed(harness).await {
+        let other = a_try(&held.key);
+        let (told, taken) = held.beside_a_taker(harness, &other, abandon_as).await;
         // Taken over in either order: what lapsed, or what was abandoned.
-        assert!(
-            matches!(told, Update::Done | Update::Superseded),
-            "{told:?}"
-        );
+        let as_expected = matches!(told, Update::Done | Update::Superseded);
+        assert!(as_expected, "the holder was told {told:?}");
         assert_reserved(&taken, 2);
-        assert_conflict(&ask(store, &a_try(&key)).await, lease(1));
+        assert_conflict(&ask(store, &a_try(&held.key)).await, lease(1));
         assert_completed(&complete(store, &holder(&other, 2), "paid").await);
     }
 }
@@ -101,15 +159,14 @@ pub async fn c7_a_late_abandonment_takes_nothing_from_a_taker(harness: &dyn Harn
 /// C8
 pub async fn c8_a_late_release_takes_nothing_from_a_taker(harness: &dyn Harness) {
     let store = &*harness.store();
-    for (key, first) in lapsed(harness).await {
-        let (writing, other) = (harness.store(), a_try(&key));
-        let releasing = async move { release(&*writing, &first).await };
-        let attempt = match both_at_once(releasing, taking(harness.store(), other.clone())).await {
+    for held in lapsed(harness).await {
+        let other = a_try(&held.key);
+        let attempt = match held.beside_a_taker(harness, &other, release_as).await {
             (Update::Done, Outcome::Reserved { attempt: 1, .. }) => 1,
             (Update::Superseded, Outcome::Reserved { attempt: 2, .. }) => 2,
             both => panic!("the holder and the taker were told {both:?}"),
         };
-        assert_conflict(&ask(store, &a_try(&key)).await, lease(1));
+        assert_conflict(&ask(store, &a_try(&held.key)).await, lease(1));
         assert_completed(&complete(store, &holder(&other, attempt), "paid").await);
     }
 }
@@ -117,19 +174,16 @@ pub async fn c8_a_late_release_takes_nothing_from_a_taker(harness: &dyn Harness)
 /// C5
 pub async fn c5_a_completion_and_a_release_do_not_both_win(harness: &dyn Harness) {
     let store = &*harness.store();
-    for (key, first) in held(harness).await {
-        let (one, another) = (harness.store(), harness.store());
-        let (completing, releasing) = (first.clone(), first.clone());
-        let completing = async move { complete(&*one, &completing, "paid").await };
-        let releasing = async move { release(&*another, &releasing).await };
-        match both_at_once(completing, releasing).await {
+    let completing = |store, holder| complete_as(store, holder, "paid");
+    for held in held(harness).await {
+        match held.twice(completing, release_as).await {
             (Completion::Completed { .. }, told) => {
                 assert_update_finds_it_completed(&told, &answer("paid"));
-                assert_replay(&ask(store, &a_try(&key)).await, &answer("paid"));
+                assert_replay(&ask(store, &a_try(&held.key)).await, &answer("paid"));
             }
             (Completion::Superseded, Update::Done) => {
-                assert_eq!(look(store, &first.record).await, None);
-                assert_reserved(&ask(store, &a_try(&key)).await, 1);
+                assert_eq!(look(store, &held.holder.record).await, None);
+                assert_reserved(&ask(store, &a_try(&held.key)).await, 1);
             }
             both => panic!("the completion and the release were told {both:?}"),
         }
@@ -138,21 +192,15 @@ pub async fn c5_a_completion_and_a_release_do_not_both_win(harness: &dyn Harness
 
 /// Renews and abandons at one instant; gives the keys.
 async fn renewed_beside_their_abandonment(harness: &dyn Harness) -> Vec<String> {
-    let store = &*harness.store();
     let mut keys = Vec::new();
-    for (key, first) in held(harness).await {
-        let (one, another) = (harness.store(), harness.store());
-        let (renewing, abandoning) = (first.clone(), first.clone());
-        let renewing = async move { renew(&*one, &renewing).await };
-        let abandoning = async move { abandon(&*another, &abandoning).await };
-        let (renewed, abandoned) = both_at_once(renewing, abandoning).await;
-        assert!(
-            matches!(renewed, Update::Done | Update::Superseded),
-            "{renewed:?}"
-        );
+    for held in held(harness).await {
+        let (renewed, abandoned) = held.twice(renew_as, abandon_as).await;
+        let as_expected = matches!(renewed, Update::Done | Update::Superseded);
+        assert!(as_expected, "the renewal was told {renewed:?}");
         assert_eq!(abandoned, Update::Done);
-        assert_eq!(renew(store, &first).await, Update::Superseded);
-        keys.push(key);
+        let again = renew(&*held.by, &held.holder).await;
+        assert_eq!(again, Update::Superseded, "it was abandoned");
+        keys.push(held.key);
     }
     keys
 }
@@ -166,10 +214,20 @@ pub async fn c7_a_renewal_beside_it_does_not_undo_an_abandonment(harness: &dyn H
 
 /// C7, for stores behind marks
 pub async fn c7_a_renewal_beside_it_delays_an_abandonment_by_a_mark(harness: &dyn Harness) {
-    let keys = renewed_beside_their_abandonment(harness).await;
-    harness.advance(super::cached::LONGEST_MARK).await;
-    for key in keys {
-        assert_reserved(&ask(&*harness.store(), &a_try(&key)).await, 2);
+    let store = &*harness.store();
+    let mut delayed = Vec::new();
+    for key in renewed_beside_their_abandonment(harness).await {
+        match ask(store, &a_try(&key)).await {
+            Outcome::Reserved { attempt: 2, .. } => {}
+            marked => {
+                assert_conflict(&marked, LONGEST_MARK);
+                delayed.push(key);
+            }
+        }
+    }
+    harness.advance(LONGEST_MARK).await;
+    for key in delayed {
+        assert_reserved(&ask(store, &a_try(&key)).await, 2);
     }
 }
 

@@ -10,6 +10,7 @@ use idem_core::{
     Cache, CacheKey, CacheValue, Cached, Clock, Error, ManualClock, MemoryCache, MemoryStore,
     Timestamp,
 };
+use tokio::task::yield_now;
 
 /// Nodes before one store; `C` says what each has for a cache.
 struct Nodes<C> {
@@ -62,7 +63,7 @@ impl OfNode for OwnMemory {
     }
 }
 
-/// All nodes share one cache.
+/// All nodes share one cache, which lets others go first before it answers: marks may land late.
 #[derive(Clone)]
 struct Shared {
     clock: ManualClock,
@@ -91,6 +92,7 @@ impl Cache for Shared {
     }
 
     async fn get(&self, key: &CacheKey) -> Result<Option<CacheValue>, Error> {
+        yield_now().await;
         let found = self.entries.lock().unwrap().get(key).cloned();
         Ok(found.and_then(|(value, end)| {
             let expires_in = end.saturating_since(self.clock.now());
@@ -99,12 +101,14 @@ impl Cache for Shared {
     }
 
     async fn put(&self, key: &CacheKey, value: Bytes, time_to_live: Duration) -> Result<(), Error> {
+        yield_now().await;
         let end = self.clock.now().saturating_add(time_to_live);
         self.entries.lock().unwrap().insert(*key, (value, end));
         Ok(())
     }
 
     async fn remove(&self, key: &CacheKey) -> Result<(), Error> {
+        yield_now().await;
         self.entries.lock().unwrap().remove(key);
         Ok(())
     }
