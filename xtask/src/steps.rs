@@ -96,6 +96,11 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
         "cargo test --release -p idem-core --lib explorer",
         Expect::Tests(1),
     ));
+    steps.push(step(
+        "model checks",
+        "cargo test --release -p idem-core --lib cached::model",
+        Expect::Tests(30),
+    ));
     // The flags reach every dependency: what is built with them does not displace the rest.
     let mut loom = step(
         "model checks",
@@ -187,7 +192,7 @@ mod tests {
             .iter()
             .filter(|step| step.part == "model checks")
             .collect();
-        assert_eq!(models.len(), 3);
+        assert_eq!(models.len(), 4);
         for model in models {
             assert!(matches!(model.expect, Expect::Tests(least) if least > 0));
         }

@@ -4,6 +4,8 @@ mod entry;
 mod granted;
 #[cfg(feature = "memory-cache")]
 mod memory_cache;
+#[cfg(test)]
+mod model;
 pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
@@ -47,9 +49,10 @@ pub trait Cache: Send + Sync {
     /// Keeps `value` under `key` in the place of what is there, for at most `time_to_live`.
     ///
     /// **MUST NOT** be repeated by the cache's own driver after a lost answer: a put that lands late is
-    /// a put of something old.
+    /// a put of something old. Nor **MUST** it take effect later than `time_to_live` after it was asked
+    /// for: a copy lasts for half of what the store remembers, and has no more time than that to spare.
     ///
-    /// Dropped: it may be kept, or may be later.
+    /// Dropped: it may be kept, or may be within that time.
     async fn put(&self, key: &CacheKey, value: Bytes, time_to_live: Duration) -> Result<(), Error>;
 
     /// Removes what is kept under `key`, if anything.

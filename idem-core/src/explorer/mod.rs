@@ -34,7 +34,7 @@ mod happened;
 mod invariants;
 mod model;
 mod rules;
-mod search;
+pub(crate) mod search;
 mod steps;
 mod store;
 mod stored;

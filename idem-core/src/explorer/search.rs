@@ -10,30 +10,70 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-use super::happened::Step;
-use super::invariants::Violation;
-use super::model::Model;
-use super::steps::Successor;
-use super::world::World;
+/// What can be searched.
+pub(crate) trait Searched: Sized {
+    /// Every field fits into a byte: see [`Wide`].
+    type State: Copy + Hash;
+    /// What happened, for the trace.
+    type Step: Copy;
+    type Violation;
+
+    fn start(&self) -> Self::State;
+
+    /// All states that can come next, in an order that depends on nothing but the state.
+    fn successors(&self, from: &Self::State, found: &mut Vec<Successor<Self>>);
+
+    /// What must hold in every state, whichever way led to it.
+    fn check_state(&self, state: &Self::State) -> Result<(), Self::Violation>;
+
+    /// The one of all states without a difference that is searched.
+    fn canonical(&self, state: &Self::State) -> Self::State {
+        *state
+    }
+
+    /// Walks a way again, for the trace.
+    fn walk(&self, choices: &[u16]) -> Steps<Self> {
+        let mut state = self.canonical(&self.start());
+        let mut found = Vec::new();
+        let mut steps = Vec::new();
+        for &choice in choices {
+            self.successors(&state, &mut found);
+            let Successor { step, world } = found.swap_remove(usize::from(choice));
+            let next = world.ok().map(|next| self.canonical(&next));
+            steps.push((step, next));
+            let Some(next) = next else { break };
+            state = next;
+        }
+        steps
+    }
+}
+
+/// Each step with the state that it led to, unless it violated something.
+pub(crate) type Steps<M> = Vec<(<M as Searched>::Step, Option<<M as Searched>::State>)>;
+
+pub(crate) struct Successor<M: Searched> {
+    pub(crate) step: M::Step,
+    pub(crate) world: Result<M::State, M::Violation>,
+}
 
 /// What a search has seen.
 #[derive(Debug)]
-pub(super) struct Report {
-    pub(super) states: usize,
-    pub(super) transitions: u64,
+pub(crate) struct Report {
+    pub(crate) states: usize,
+    pub(crate) transitions: u64,
     /// Steps from the start to the farthest state.
-    pub(super) depth: usize,
+    pub(crate) depth: usize,
     /// There is no state within the bounds that was not seen.
-    pub(super) closed: bool,
-    pub(super) took: Duration,
+    pub(crate) closed: bool,
+    pub(crate) took: Duration,
 }
 
-/// A violation, and one of the shortest ways to it: each step with the state that it led to.
-pub(super) struct Trace {
-    pub(super) violation: Violation,
-    pub(super) steps: Vec<(Step, Option<World>)>,
+/// A violation, and one of the shortest ways to it.
+pub(crate) struct Trace<M: Searched> {
+    pub(crate) violation: M::Violation,
+    pub(crate) steps: Steps<M>,
     /// How many states were seen before it was found.
-    pub(super) states: usize,
+    pub(crate) states: usize,
 }
 
 /// How a state was found: from which one, and by which of its successors.
@@ -43,9 +83,9 @@ struct Link {
 }
 
 /// Looks at no more than `most` states.
-pub(super) fn explore(model: &Model, most: usize) -> Result<Report, Box<Trace>> {
+pub(crate) fn explore<M: Searched>(model: &M, most: usize) -> Result<Report, Box<Trace<M>>> {
     let began = Instant::now();
-    let (start, _) = model.start().canonical();
+    let start = model.canonical(&model.start());
     let mut seen = HashSet::<u128, BuildHasherDefault<AsItIs>>::default();
     seen.insert(hash_of(&start));
     let mut links = vec![Link {
@@ -67,7 +107,7 @@ pub(super) fn explore(model: &Model, most: usize) -> Result<Report, Box<Trace>> 
         for (choice, successor) in found.drain(..).enumerate() {
             transitions += 1;
             let checked = successor.world.and_then(|world| {
-                let (world, _) = world.canonical();
+                let world = model.canonical(&world);
                 let new = seen.insert(hash_of(&world));
                 if new {
                     model.check_state(&world)?;
@@ -89,7 +129,7 @@ pub(super) fn explore(model: &Model, most: usize) -> Result<Report, Box<Trace>> 
                     choices.reverse();
                     return Err(Box::new(Trace {
                         violation,
-                        steps: walk(model, &choices),
+                        steps: model.walk(&choices),
                         states: links.len(),
                     }));
                 }
@@ -118,31 +158,6 @@ fn way_to(mut at: usize, links: &[Link]) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Walks the way again. States are searched under canonical names of the callers; here each caller
-/// keeps the name that it had at the start.
-fn walk(model: &Model, choices: &[u16]) -> Vec<(Step, Option<World>)> {
-    let (mut world, mut names) = model.start().canonical();
-    let mut found = Vec::new();
-    let mut steps = Vec::new();
-    for &choice in choices {
-        model.successors(&world, &mut found);
-        let Successor { step, world: next } = found.swap_remove(usize::from(choice));
-        let step = match step {
-            Step::Caller(index, act) => Step::Caller(names[usize::from(index)], act),
-            step => step,
-        };
-        let Ok(next) = next else {
-            steps.push((step, None));
-            break;
-        };
-        steps.push((step, Some(next.named(&names))));
-        let (canonical, order) = next.canonical();
-        names = order.map(|before| names[usize::from(before)]);
-        world = canonical;
-    }
-    steps
-}
-
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = if self.closed { "closed" } else { "stopped" };
@@ -157,7 +172,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn hash_of(world: &World) -> u128 {
+fn hash_of(world: &impl Hash) -> u128 {
     let mut hasher = Wide::default();
     world.hash(&mut hasher);
     hasher.wide()

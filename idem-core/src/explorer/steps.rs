@@ -7,25 +7,21 @@
 use super::happened::{Act, Fate, Step};
 use super::invariants::{Invariant, Violation};
 use super::model::Model;
+use super::search::Successor;
 use super::store::{Call, MadeBy, Said};
 use super::world::{CALLERS, Caller, Held, Late, Op, Phase, State, Try, World};
 use crate::executor::protocol::End;
-
-pub(super) struct Successor {
-    pub(super) step: Step,
-    pub(super) world: Result<World, Violation>,
-}
 
 /// Collects the successors of one state.
 pub(super) struct Steps<'a> {
     model: &'a Model,
     from: World,
-    found: &'a mut Vec<Successor>,
+    found: &'a mut Vec<Successor<Model>>,
 }
 
 impl Model {
     /// All states that can come next, in an order that depends on nothing but the state.
-    pub(super) fn successors(&self, from: &World, found: &mut Vec<Successor>) {
+    pub(super) fn successors(&self, from: &World, found: &mut Vec<Successor<Self>>) {
         found.clear();
         let mut steps = Steps {
             model: self,

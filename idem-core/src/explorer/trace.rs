@@ -1,10 +1,59 @@
-//! A violation, told so that a person can follow it.
+//! The model as it is searched, and a violation, told so that a person can follow it.
 
 use std::fmt;
 
 use super::happened::Step;
-use super::search::Trace;
+use super::invariants::Violation;
+use super::model::Model;
+use super::search::{Searched, Steps, Successor, Trace};
 use super::world::{CALLERS, Held, OPERATOR, Phase, State, Try, World};
+
+impl Searched for Model {
+    type State = World;
+    type Step = Step;
+    type Violation = Violation;
+
+    fn start(&self) -> World {
+        self.start()
+    }
+
+    fn successors(&self, from: &World, found: &mut Vec<Successor<Self>>) {
+        self.successors(from, found);
+    }
+
+    fn check_state(&self, world: &World) -> Result<(), Violation> {
+        self.check_state(world)
+    }
+
+    fn canonical(&self, world: &World) -> World {
+        world.canonical().0
+    }
+
+    /// States are searched under canonical names of the callers; here each caller keeps the name that
+    /// it had at the start.
+    fn walk(&self, choices: &[u16]) -> Steps<Self> {
+        let (mut world, mut names) = self.start().canonical();
+        let mut found = Vec::new();
+        let mut steps = Vec::new();
+        for &choice in choices {
+            self.successors(&world, &mut found);
+            let Successor { step, world: next } = found.swap_remove(usize::from(choice));
+            let step = match step {
+                Step::Caller(index, act) => Step::Caller(names[usize::from(index)], act),
+                step => step,
+            };
+            let Ok(next) = next else {
+                steps.push((step, None));
+                break;
+            };
+            steps.push((step, Some(next.named(&names))));
+            let (canonical, order) = next.canonical();
+            names = order.map(|before| names[usize::from(before)]);
+            world = canonical;
+        }
+        steps
+    }
+}
 
 impl World {
     /// The same state with its callers under the names that they had at the start.
@@ -18,7 +67,7 @@ impl World {
     }
 }
 
-impl fmt::Display for Trace {
+impl fmt::Display for Trace<Model> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, invariant) = (self.steps.len(), self.violation.invariant);
         writeln!(
