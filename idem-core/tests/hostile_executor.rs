@@ -138,21 +138,21 @@ fn a_detached_handler_that_ran_is_never_reported_as_one_that_did_not() {
     let charged = Arc::new(AtomicBool::new(false));
     let charge = Arc::clone(&charged);
     let idempotency = Idempotency::new(MemoryStore::new());
-    let request = one.block_on(async {
+    let mut request = None;
+    one.block_on(async {
         let detached = idempotency.execute_detached(operation(), move |_| async move {
             charge.store(true, Ordering::SeqCst);
             pending::<()>().await;
             Ok::<_, Error>(Response::new(201))
         });
-        let mut request = Box::pin(detached);
-        let early = timeout(Duration::from_millis(300), &mut request).await;
+        let request = request.insert(Box::pin(detached));
+        let early = timeout(Duration::from_millis(300), request).await;
         assert!(early.is_err());
-        request
     });
     assert!(charged.load(Ordering::SeqCst), "the handler ran");
     one.shutdown_timeout(SECOND);
 
-    let told = other.block_on(request);
+    let told = other.block_on(request.unwrap());
     assert!(
         !matches!(told, Err(ExecuteError::Store(_))),
         "the card was charged, and the caller is told: {}",

@@ -41,7 +41,7 @@ impl Reservation {
             holder,
             progress,
             calls,
-            state: watch::Sender::default(),
+            state: watch::Sender::new(State::default()),
         }))
     }
 
