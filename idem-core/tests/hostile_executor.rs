@@ -591,6 +591,7 @@ fn a_handler_that_blocks_one_worker_keeps_its_lease() {
         let first = tokio::spawn(async move {
             blocking
                 .execute(&operation(), async |_: Reservation| {
+                    // why: it stands for a synchronous driver
                     std::thread::sleep(3 * SECOND);
                     Ok::<_, Error>(Response::new(201))
                 })
