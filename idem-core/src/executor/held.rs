@@ -127,6 +127,9 @@ impl Held {
     /// Gives back a reservation that never ran.
     pub(super) async fn give_back(mut self, how: GiveBack) {
         self.stage = Stage::Closing(Closing::Withdraw(how));
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.stop().await;
+        }
         self.engine.withdraw(self.reservation.holder(), how).await;
         self.stage = Stage::Over;
     }

@@ -113,6 +113,7 @@ impl Engine {
         deadline: Instant,
         resent: bool,
     ) -> Result<Entry, Error> {
+        held.start_heartbeat().await;
         let settings = &self.calls.settings;
         let attempt = held.reservation().attempt();
         let late = Instant::now() >= deadline;
@@ -148,7 +149,7 @@ impl Engine {
                 }
             }
         }
-        held.start_heartbeat().await;
+        // No await point since lateness was decided: the handler begins now.
         held.run();
         Ok(Entry::Won(held))
     }

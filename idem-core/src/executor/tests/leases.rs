@@ -294,6 +294,36 @@ async fn a_handler_starts_late_only_after_a_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_handler_starts_on_a_lapsed_lease_at_whichever_await_point_time_passes() {
+    let mut renewed = 0;
+    for yields in 0..12 {
+        let world = World::new();
+        let payment = operation("k");
+        let handler = async |_: Reservation| {
+            let condition = world.record("k").await.unwrap().condition;
+            assert!(
+                matches!(condition, Condition::Live { .. }),
+                "after {yields}: {condition:?}"
+            );
+            Ok::<_, Error>(Response::new(201))
+        };
+        let request = world.idempotency.execute(&payment, handler);
+        let (executed, ()) = tokio::join!(biased; request, async {
+            while world.record("k").await.is_none() {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..yields {
+                tokio::task::yield_now().await;
+            }
+            tokio::time::advance(2 * LEASE).await;
+        });
+        assert!(is_ran(&executed.unwrap()));
+        renewed += usize::from(world.store.calls().contains(&Call::Renew));
+    }
+    assert!(renewed > 0, "time never passed before the handler");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_does_not_start_late_if_another_took_over() {
     let world = World::with(quick());
     world
