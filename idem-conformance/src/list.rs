@@ -42,7 +42,7 @@ macro_rules! __laws {
             Single reserve::r6_each_operation_has_its_own_answer, "R6",
                 "Each operation is answered with its own answer.",
                 "Somebody gets another's receipt.",
-                "answers by fingerprint";
+                "key cut at a dash";
 
             Single mismatch::r4_another_fingerprint_is_a_mismatch_while_it_runs, "R4",
                 "In flight, another fingerprint is a mismatch, and nothing changes.",
@@ -386,7 +386,7 @@ macro_rules! __laws {
             Single release::c8_a_release_forgets_everything, "C8",
                 "A release forgets all: fingerprint, progress, times.",
                 "The next operation starts half-way through another.",
-                "release that keeps progress";
+                "release that keeps the fingerprint";
             Single release::c8_a_second_release_touches_nobody_else, "C8",
                 "A second release touches nobody else's record.",
                 "Two run at once.",
@@ -560,7 +560,7 @@ macro_rules! __laws {
             Single sizes::s1_every_legal_scope_and_key_is_kept, "S1",
                 "Every legal scope and key is kept: 255 bytes, any script, quotes, braces, control bytes in scopes.",
                 "A client's choice of name is an outage.",
-                "scopes and keys as printable text";
+                "names cut at 200 bytes";
             Single sizes::s1_every_legal_scope_and_key_is_listed, "S1",
                 "Every legal scope and key is listed by `lapsed`, page by page.",
                 "An operator's list breaks off at a client's choice of name.",
@@ -802,7 +802,7 @@ macro_rules! __laws {
             Multi histories::l1_concurrent_histories_are_linearizable_to_the_millisecond, "L1",
                 "The same with durations compared to the millisecond.",
                 "A call may read the clock before another call's write, and count its lease from there.",
-                "clock read before the lock";
+                "time remembered by half";
         }
     };
     // For stores behind a cache.

@@ -134,6 +134,8 @@ async fn wait_for_the_answer(store: &dyn Store, key: &str, waiter: usize) -> Out
         }
         pause(waiter).await;
         assert!(wait.resolves().await, "a wake-up was lost");
+        // Where a refusal is a write, it ends its own wait: the others must get their turn.
+        pause(1).await;
     }
 }
 
