@@ -85,25 +85,11 @@ async fn of_twenty_that_wait_one_runs_and_all_have_the_same_answer() {
     );
 }
 
-/// A request whose handler takes so long.
-async fn slow(world: &World, takes: Duration, answer: &'static str) -> Executed {
-    let handler = async |_: Reservation| {
-        world.effects.happen();
-        sleep(takes).await;
-        Ok::<_, Error>(Response::new(201).body(answer))
-    };
-    world
-        .idempotency
-        .execute(&operation("k"), handler)
-        .await
-        .unwrap()
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_waiter_is_woken_by_the_answer_and_not_by_the_time() {
     let world = World::with(waiting(10 * LEASE));
     let started = Instant::now();
-    let (first, second) = tokio::join!(slow(&world, 7 * SECOND, "paid"), async {
+    let (first, second) = tokio::join!(world.pay_slowly(7 * SECOND, "paid"), async {
         sleep(SECOND).await;
         world.pay("k", "second").await
     });
@@ -198,7 +184,7 @@ async fn a_waiter_takes_over_at_once_when_the_holder_abandons() {
 async fn a_waiter_gives_up_when_its_time_is_over() {
     let world = World::with(waiting(3 * SECOND));
     let asked = Instant::now();
-    let (_, second) = tokio::join!(slow(&world, 7 * SECOND, "paid"), async {
+    let (_, second) = tokio::join!(world.pay_slowly(7 * SECOND, "paid"), async {
         tokio::task::yield_now().await;
         let second = world.pay("k", "second").await;
         assert_eq!(asked.elapsed().as_secs(), 3);

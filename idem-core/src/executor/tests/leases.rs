@@ -1,7 +1,5 @@
 //! Leases that are kept, that lapse, and that were over before the handler began.
 
-use std::time::Duration;
-
 use tokio::time::{Instant, sleep};
 
 use super::faults::{Call, Fault};
@@ -11,24 +9,10 @@ use crate::{
     Response, resolve,
 };
 
-/// A request whose handler takes so long.
-async fn slow(world: &World, takes: Duration, answer: &'static str) -> Executed {
-    let handler = async |_: Reservation| {
-        world.effects.happen();
-        sleep(takes).await;
-        Ok::<_, Error>(Response::new(201).body(answer))
-    };
-    world
-        .idempotency
-        .execute(&operation("k"), handler)
-        .await
-        .unwrap()
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_heartbeat_keeps_the_lease_of_a_slow_handler() {
     let world = World::new();
-    let (first, ()) = tokio::join!(slow(&world, 10 * LEASE, "paid"), async {
+    let (first, ()) = tokio::join!(world.pay_slowly(10 * LEASE, "paid"), async {
         for _ in 0..9 {
             sleep(LEASE).await;
             let Executed::Conflict {
@@ -47,7 +31,7 @@ async fn a_heartbeat_keeps_the_lease_of_a_slow_handler() {
 #[tokio::test(start_paused = true)]
 async fn the_heartbeat_ends_at_its_ceiling() {
     let world = World::with(|builder| builder.heartbeat_ceiling(2 * LEASE));
-    let (first, second) = tokio::join!(slow(&world, 10 * LEASE, "first"), async {
+    let (first, second) = tokio::join!(world.pay_slowly(10 * LEASE, "first"), async {
         sleep(4 * LEASE).await;
         world.pay("k", "second").await
     });
@@ -62,7 +46,7 @@ async fn the_heartbeat_ends_at_its_ceiling() {
 #[tokio::test(start_paused = true)]
 async fn a_late_finisher_is_answered_what_stands_and_overwrites_nothing() {
     let world = World::with(|builder| builder.no_heartbeat());
-    let (first, second) = tokio::join!(slow(&world, 2 * LEASE, "first"), async {
+    let (first, second) = tokio::join!(world.pay_slowly(2 * LEASE, "first"), async {
         sleep(LEASE).await;
         world.pay("k", "second").await
     });
@@ -77,10 +61,10 @@ async fn a_late_finisher_is_answered_what_stands_and_overwrites_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_late_finisher_takes_nothing_from_a_slow_successor() {
     let world = World::with(|builder| builder.no_heartbeat());
-    let (first, second) = tokio::join!(slow(&world, 3 * LEASE, "first"), async {
+    let (first, second) = tokio::join!(world.pay_slowly(3 * LEASE, "first"), async {
         sleep(LEASE).await;
         // Its own lease has lapsed, too, when the first one comes back and reserves again.
-        slow(&world, 4 * LEASE, "second").await
+        world.pay_slowly(4 * LEASE, "second").await
     });
     assert_eq!(
         first,
@@ -99,7 +83,7 @@ async fn a_late_finisher_takes_nothing_from_a_slow_successor() {
 #[tokio::test(start_paused = true)]
 async fn a_superseded_caller_gives_back_what_it_wins_on_the_way() {
     let world = World::with(|builder| builder.no_heartbeat());
-    let (first, ()) = tokio::join!(slow(&world, 3 * LEASE, "first"), async {
+    let (first, ()) = tokio::join!(world.pay_slowly(3 * LEASE, "first"), async {
         sleep(LEASE).await;
         // Takes over, and says that it is safe to run again.
         let failing = async |_: Reservation| Err::<Response, _>("no");
@@ -157,7 +141,7 @@ async fn a_handler_learns_that_it_was_superseded_and_its_answer_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn what_an_operator_completed_stands() {
     let world = World::new();
-    let (first, ()) = tokio::join!(slow(&world, SECOND, "own"), async {
+    let (first, ()) = tokio::join!(world.pay_slowly(SECOND, "own"), async {
         sleep(SECOND / 2).await;
         let holder = world.record("k").await.unwrap().holder;
         let found = Resolution::Complete(Response::new(201).body("found").into());
@@ -454,7 +438,7 @@ async fn beyond_the_longest_age_only_a_person_resolves() {
 async fn a_heartbeat_survives_a_store_that_is_away_for_a_while() {
     let world = World::new();
     world.store.always(Call::Renew, Fault::Refuse);
-    let (first, ()) = tokio::join!(slow(&world, 5 * LEASE, "paid"), async {
+    let (first, ()) = tokio::join!(world.pay_slowly(5 * LEASE, "paid"), async {
         sleep(LEASE - SECOND).await;
         world.store.heal();
         let healed = Instant::now();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep}; // why: under paused time only
 
 use super::faults::FaultyStore;
 use crate::{
@@ -100,6 +100,17 @@ impl World {
             Ok(Response::new(201).body(answer))
         };
         self.idempotency.execute(&operation(key), handler).await
+    }
+
+    /// A request whose handler has its effect and then takes so long.
+    pub(super) async fn pay_slowly(&self, takes: Duration, answer: &'static str) -> Executed {
+        let handler = async |_: Reservation| {
+            self.effects.happen();
+            sleep(takes).await;
+            Ok::<_, Error>(Response::new(201).body(answer))
+        };
+        let executed = self.idempotency.execute(&operation("k"), handler).await;
+        executed.unwrap()
     }
 
     pub(super) async fn record(&self, key: &str) -> Option<RecordInfo> {
