@@ -790,6 +790,11 @@ macro_rules! __laws {
                 "A replay says for how long it is still remembered.",
                 "A client repeats too late.",
                 "time remembered of the whole retention";
+
+            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
+                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
+                "A store that is right for one caller at a time may still look in one moment and write in another.",
+                "look, then write";
         }
     };
     // For stores with an injected clock and without such a cache.
@@ -814,6 +819,15 @@ macro_rules! __laws {
                 "copies for the whole retention";
         }
     };
+    // For stores behind a cache that never refuses.
+    (copies_no_marks => $callback:ident $arguments:tt) => {
+        $crate::$callback! { $arguments copies_no_marks by_reference
+            Multi histories::l1_concurrent_histories_are_linearizable_at_one_moment, "L1",
+                "Any concurrent history on one record is linearizable against the state machine, while time stands still.",
+                "A cache may answer in one moment for a record of another.",
+                "look, then write, behind copies";
+        }
+    };
     // For stores without such a cache.
     (no_marks => $callback:ident $arguments:tt) => {
         $crate::$callback! { $arguments no_marks by_reference
@@ -826,10 +840,6 @@ macro_rules! __laws {
                 "Any sequence of calls, with time moving between them, has the outcomes of the state machine, and leaves the records that it leaves.",
                 "Rules that hold one by one can still contradict each other in a sequence that nobody thought of.",
                 "two rules that hold one by one";
-            Multi histories::l1_concurrent_histories_are_linearizable, "L1",
-                "Any concurrent history on one record is linearizable against the state machine; a call whose outcome is unknown takes effect at any later time, or never.",
-                "A store that is right for one caller at a time may still look in one moment and write in another.",
-                "look, then write";
         }
     };
     // For stores behind a cache that refuses rapid repeats.

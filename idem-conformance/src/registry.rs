@@ -84,6 +84,9 @@ macro_rules! __groups {
 #[macro_export]
 macro_rules! __select {
     // What takes two words.
+    ($callback:ident $arguments:tt [$time:ident $reopen:ident $limit:ident copies no_marks]) => {
+        $crate::__select! { $callback $arguments [$time $reopen $limit copies no_marks copies_no_marks] }
+    };
     ($callback:ident $arguments:tt [exact_time $reopen:ident $limit:ident no_copies $marks:ident]) => {
         $crate::__select! { $callback $arguments [exact_time $reopen $limit no_copies $marks exact_time_no_copies] }
     };
@@ -200,6 +203,7 @@ pub fn all_laws() -> Vec<Law> {
     crate::__laws! { no_copies => __list [laws] }
     crate::__laws! { copies => __list [laws] }
     crate::__laws! { exact_time_no_copies => __list [laws] }
+    crate::__laws! { copies_no_marks => __list [laws] }
     crate::__laws! { no_marks => __list [laws] }
     crate::__laws! { marks => __list [laws] }
     laws
@@ -216,6 +220,7 @@ pub fn laws_for(words: &[&str]) -> Vec<Law> {
             "exact_time_no_copies" => ["exact_time", "no_copies"]
                 .iter()
                 .all(|g| chosen.contains(g)),
+            "copies_no_marks" => ["copies", "no_marks"].iter().all(|g| chosen.contains(g)),
             group => chosen.contains(&group),
         }
     };

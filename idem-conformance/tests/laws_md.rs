@@ -24,7 +24,7 @@ IDEM_WRITE_LAWS=1 cargo test -p idem-conformance --test laws_md
 ";
 
 /// The groups, in the order in which they are shown.
-const GROUPS: [(&str, &str); 10] = [
+const GROUPS: [(&str, &str); 11] = [
     ("base", "For every store"),
     (
         "exact_time",
@@ -38,6 +38,10 @@ const GROUPS: [(&str, &str); 10] = [
     (
         "exact_time_no_copies",
         "For stores with an injected clock that answer every call themselves",
+    ),
+    (
+        "copies_no_marks",
+        "For stores behind a cache that never refuses: `copies` without `marks`",
     ),
     ("no_marks", "For stores behind no shared cache"),
     ("marks", "For stores behind a shared cache: `marks`"),

@@ -40,16 +40,25 @@ const FAULTS: Faults = Faults {
     longest_delay: Duration::from_millis(3),
 };
 
+/// Whether time moves between the phases of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Time {
+    Moves,
+    /// For stores behind a cache: a call whose answer was lost may still be under way, and its put must
+    /// not land later than its time to live ([`idem_core::Cache::put`]), which a leap of hours exceeds.
+    StandsStill,
+}
+
 /// Records histories on the harness's store and checks each.
 ///
 /// # Panics
 /// If one is not linearizable, or if fewer than 30 % of the calls overlap another on their record.
-pub(crate) async fn check_histories<H: Harness>(harness: &H, precision: Precision) {
+pub(crate) async fn check_histories<H: Harness>(harness: &H, precision: Precision, time: Time) {
     let seed = seed().unwrap_or(1);
     let mut figures = Figures::default();
     for round in 0..ROUNDS.saturating_mul(effort()) {
         let mut random = Random::new(seed.wrapping_add(u64::from(round)));
-        for history in record_round(harness, round, &mut random).await {
+        for history in record_round(harness, round, time, &mut random).await {
             let began = Instant::now();
             match history.check(precision) {
                 Ok(configurations) => figures.add(&history, configurations, began.elapsed()),
@@ -69,7 +78,12 @@ pub(crate) async fn check_histories<H: Harness>(harness: &H, precision: Precisio
 }
 
 /// One history for each of the round's records.
-async fn record_round<H: Harness>(harness: &H, round: u32, random: &mut Random) -> Vec<History> {
+async fn record_round<H: Harness>(
+    harness: &H,
+    round: u32,
+    time: Time,
+    random: &mut Random,
+) -> Vec<History> {
     let unreliable = Unreliable::new(harness.store(), FAULTS, random.next());
     let recorder = Recorder::new(Arc::new(unreliable));
     // All callers of all records, and the one who moves the time.
@@ -93,7 +107,7 @@ async fn record_round<H: Harness>(harness: &H, round: u32, random: &mut Random) 
         }
     }
     for phase in 0..PHASES {
-        if phase > 0 {
+        if phase > 0 && time == Time::Moves {
             let by = HOUR * *random.pick(&[1, 1, 2, 9]).expect("four choices");
             recorder.time_moves(by, harness.advance(by)).await;
         }

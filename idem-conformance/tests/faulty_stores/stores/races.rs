@@ -3,7 +3,7 @@
 use idem_core::Outcome;
 use idem_core::machine::{self, Change, is_expired};
 
-use crate::decisions::{Decisions, Op, flight, is_live, right};
+use crate::decisions::{Decisions, Op, copied, flight, is_live, right};
 
 pub(super) fn stores() -> Vec<Decisions> {
     vec![
@@ -42,6 +42,10 @@ pub(super) fn stores() -> Vec<Decisions> {
         Decisions {
             apart: |op, _, _| op != Op::Purge,
             ..right("look, then write")
+        },
+        Decisions {
+            apart: |op, _, _| op != Op::Purge,
+            ..copied("look, then write, behind copies")
         },
         Decisions {
             reserve: |found, request, now| match machine::reserve(found, request, now) {
