@@ -91,6 +91,7 @@ impl Counting {
                     Recorded::CompletedWithoutBody { .. } => "completed without its body",
                     Recorded::Abandoned => "abandoned",
                     Recorded::Released => "released",
+                    Recorded::ByHandler => "recorded by its handler",
                     Recorded::Unrecorded => "unrecorded",
                 },
             ),

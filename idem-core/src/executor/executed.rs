@@ -15,6 +15,20 @@ use crate::{Answer, Error, Replay, Response};
 pub enum Verdict {
     /// This is the answer: every repeat replays it.
     Complete(Response),
+    /// This is the answer, and its body is not to be kept, since it is too large or still streams:
+    /// repeats are told so, and nothing runs twice.
+    CompleteWithoutBody {
+        /// The answer for this caller. Of it the status is kept.
+        response: Response,
+        /// The length of the body in bytes, as far as it is known.
+        body_length: u64,
+    },
+    /// This is the answer, and the handler has recorded it itself: it completed the record in a
+    /// transaction of its own, **which has committed**. Nothing more is told to the store. Call
+    /// [`Reservation::stop_heartbeat`](crate::Reservation::stop_heartbeat) before such a transaction.
+    ///
+    /// If nobody knows whether it has committed, that is an error of the handler, not this.
+    AlreadyRecorded(Response),
     /// This is the answer for this caller, and it is safe to run again: the next request does.
     Abandon(Response),
     /// This is the answer for this caller, and nothing happened: the key is vacant again. On an attempt
@@ -88,6 +102,8 @@ pub enum Recorded {
     Abandoned,
     /// The handler released: the key is vacant.
     Released,
+    /// The handler recorded it itself: see [`Verdict::AlreadyRecorded`].
+    ByHandler,
     /// Unknown: the store did not answer. After a completion, the executor goes on renewing and
     /// resending in the background; see [`Idempotency::drain`](crate::Idempotency::drain).
     Unrecorded,

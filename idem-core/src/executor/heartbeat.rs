@@ -3,54 +3,45 @@
 use std::future::pending;
 
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
 use super::calls::Calls;
-use super::reservation::Reservation;
+use super::reservation::{Beating, Reservation};
 use crate::panics::catch_panic;
 use crate::{Error, Update};
 
 /// A running heartbeat. Dropped, it stops without being awaited.
-pub(crate) struct Heartbeat {
-    stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
-}
+pub(crate) struct Heartbeat(Reservation);
 
 impl Heartbeat {
     /// `None` if the settings want none, or there is no runtime to run it.
     pub(crate) fn start(calls: &Calls, reservation: &Reservation) -> Option<Self> {
         calls.settings.heartbeat?;
         let runtime = Handle::try_current().ok()?;
-        let stop = watch::Sender::new(false);
-        let beats = beat(calls.clone(), reservation.clone(), stop.subscribe());
-        let task = runtime.spawn(beats.in_current_span());
-        Some(Self { stop, task })
+        let beats = beat(calls.clone(), Beating::begin(reservation.clone()));
+        runtime.spawn(beats.in_current_span());
+        Some(Self(reservation.clone()))
     }
 
     /// Stops it, and waits until it has: no renewal is under way afterwards. Can be called again if it
     /// was dropped half-way.
-    pub(crate) async fn stop(&mut self) {
-        self.stop.send_replace(true);
-        // The task neither panics nor is it cancelled; and if the runtime ends it, it has stopped.
-        if !self.task.is_finished() {
-            let _ = (&mut self.task).await;
-        }
+    pub(crate) async fn stop(&self) {
+        self.0.stop_heartbeat().await;
     }
 }
 
 impl Drop for Heartbeat {
     fn drop(&mut self) {
-        self.stop.send_replace(true);
+        self.0.ask_heartbeat_to_stop();
     }
 }
 
-async fn beat(calls: Calls, reservation: Reservation, mut stop: watch::Receiver<bool>) {
+async fn beat(calls: Calls, beating: Beating) {
     let Some(settings) = calls.settings.heartbeat else {
         return pending().await;
     };
+    let reservation = beating.reservation();
     let started = Instant::now();
     let mut pause = settings.every;
     loop {
@@ -63,7 +54,7 @@ async fn beat(calls: Calls, reservation: Reservation, mut stop: watch::Receiver<
             );
             return;
         }
-        if timeout(pause, stop.wait_for(|stop| *stop)).await.is_ok() {
+        if timeout(pause, beating.asked_to_stop()).await.is_ok() {
             return;
         }
         // A beat that hangs must leave time for the next one before the lease ends.

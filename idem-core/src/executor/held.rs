@@ -16,7 +16,7 @@ use super::protocol::{self, Close, End, GiveBack, Reply, Sequel, Superseded};
 use super::{Engine, Executed, Recorded, Reservation, Verdict};
 use crate::jitter::jittered;
 use crate::panics::catch_panic;
-use crate::{Answer, Completion, Error, Holder, Replay, Response, Update};
+use crate::{Answer, Completion, Error, Holder, Replay, Update};
 
 /// A reservation made by hand: see [`Idempotency::reserve`](super::Idempotency::reserve).
 ///
@@ -85,23 +85,52 @@ impl Held {
 
     /// Not an `async fn`: the verdict counts from now on, even if the future is never polled.
     pub(super) fn close_with(mut self, verdict: Verdict) -> impl Future<Output = Executed> + Send {
-        let (end, response) = match verdict {
-            Verdict::Complete(response) => (End::Complete, response),
-            Verdict::Abandon(response) => (End::Abandon, response),
-            Verdict::Release(response) => (End::Release, response),
+        let (end, response, answer) = match verdict {
+            Verdict::Complete(response) => {
+                let limit = self.engine.calls.settings.response_limit;
+                let answer = answer_within(&response, limit);
+                (End::Complete, response, Some(answer))
+            }
+            Verdict::CompleteWithoutBody {
+                response,
+                body_length,
+            } => {
+                let answer = Answer::NotRetained {
+                    status: response.status(),
+                    body_length,
+                };
+                (End::Complete, response, Some(answer))
+            }
+            Verdict::AlreadyRecorded(response) => (End::Recorded, response, None),
+            Verdict::Abandon(response) => (End::Abandon, response, None),
+            Verdict::Release(response) => (End::Release, response, None),
         };
-        self.stage = self.stage_after(self.closing(end), Some(&response));
+        self.stage = stage_after(self.closing(end), answer.as_ref());
         async move {
-            match self.close(end, Some(&response)).await {
+            match self.close(end, answer).await {
                 Ok(recorded) => Executed::Ran { response, recorded },
                 Err(standing) => standing,
             }
         }
     }
 
-    /// Leaves the outcome unknown. `Some`: the answer to give instead, since another attempt took over
-    /// or somebody settled the operation.
-    pub(super) async fn fail(self) -> Option<Executed> {
+    /// Leaves the outcome unknown, as an error or a panic of a handler does: under
+    /// [`RunAgain`](crate::OnLapse::RunAgain) the operation is abandoned, under
+    /// [`Hold`](crate::OnLapse::Hold) its lease lapses. `Some`: what to answer instead of one's own
+    /// failure, since another attempt took over or somebody settled the operation.
+    ///
+    /// Dropped: the same in the background.
+    pub async fn fail(self) -> Option<Executed> {
+        let engine = Arc::clone(&self.engine);
+        let standing = self.leave_unknown().await;
+        match &standing {
+            Some(executed) => _ = engine.counting.count_executed(executed),
+            None => add_one(&engine.counting.handler_errors),
+        }
+        standing
+    }
+
+    pub(super) async fn leave_unknown(self) -> Option<Executed> {
         self.close(End::Unknown, None).await.err()
     }
 
@@ -127,7 +156,7 @@ impl Held {
     /// Gives back a reservation that never ran.
     pub(super) async fn give_back(mut self, how: GiveBack) {
         self.stage = Stage::Closing(Closing::Withdraw(how));
-        if let Some(heartbeat) = &mut self.heartbeat {
+        if let Some(heartbeat) = &self.heartbeat {
             heartbeat.stop().await;
         }
         self.engine.withdraw(self.reservation.holder(), how).await;
@@ -135,15 +164,15 @@ impl Held {
     }
 
     /// Tells the store how the run ended. `Err`: not the caller's own answer.
-    async fn close(mut self, end: End, response: Option<&Response>) -> Result<Recorded, Executed> {
+    async fn close(mut self, end: End, answer: Option<Answer>) -> Result<Recorded, Executed> {
         self.reservation.mark_over();
-        self.stage = self.stage_after(self.closing(end), response);
-        if let Some(heartbeat) = &mut self.heartbeat {
+        self.stage = stage_after(self.closing(end), answer.as_ref());
+        if let Some(heartbeat) = &self.heartbeat {
             heartbeat.stop().await;
         }
         // Once more: its last beat may have found that another attempt took over.
         let closing = self.closing(end);
-        self.stage = self.stage_after(closing, response);
+        self.stage = stage_after(closing, answer.as_ref());
         let (sequel, recorded) = match self.stage.clone() {
             Stage::Closing(Closing::Complete(answer)) => self.complete(answer).await,
             Stage::Closing(Closing::Withdraw(how)) => {
@@ -155,6 +184,7 @@ impl Held {
                 (protocol::after_withdrawing(reply), recorded)
             }
             _ if closing == Close::ReserveAgain => (Sequel::ReserveAgain, Recorded::Unrecorded),
+            _ if end == End::Recorded => (Sequel::Own, Recorded::ByHandler),
             _ => (Sequel::Own, Recorded::Unrecorded),
         };
         self.stage = Stage::Over;
@@ -193,18 +223,6 @@ impl Held {
         protocol::close(end, attempt, on_lapse, self.reservation.is_superseded())
     }
 
-    fn stage_after(&self, closing: Close, response: Option<&Response>) -> Stage {
-        match (closing, response) {
-            (Close::Complete, Some(response)) => {
-                let limit = self.engine.calls.settings.response_limit;
-                Stage::Closing(Closing::Complete(answer_within(response, limit)))
-            }
-            (Close::Abandon, _) => Stage::Closing(Closing::Withdraw(GiveBack::Abandon)),
-            (Close::Release, _) => Stage::Closing(Closing::Withdraw(GiveBack::Release)),
-            _ => Stage::Over,
-        }
-    }
-
     async fn complete(&self, mut answer: Answer) -> (Sequel, Recorded) {
         let holder = self.reservation.holder();
         let sent = self.engine.calls.complete(holder, &mut answer).await;
@@ -235,6 +253,15 @@ impl Held {
     }
 }
 
+fn stage_after(closing: Close, answer: Option<&Answer>) -> Stage {
+    match (closing, answer) {
+        (Close::Complete, Some(answer)) => Stage::Closing(Closing::Complete(answer.clone())),
+        (Close::Abandon, _) => Stage::Closing(Closing::Withdraw(GiveBack::Abandon)),
+        (Close::Release, _) => Stage::Closing(Closing::Withdraw(GiveBack::Release)),
+        _ => Stage::Over,
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         self.reservation.mark_over();
@@ -242,7 +269,7 @@ impl Drop for Held {
             Stage::Over => return,
             Stage::Closing(closing) => closing,
             Stage::NotBegun => Closing::Withdraw(protocol::give_back(self.reservation.attempt())),
-            Stage::Running => match self.stage_after(self.closing(End::Unknown), None) {
+            Stage::Running => match stage_after(self.closing(End::Unknown), None) {
                 Stage::Closing(closing) => closing,
                 _ => return,
             },
@@ -253,9 +280,9 @@ impl Drop for Held {
         };
         let engine = Arc::clone(&self.engine);
         let holder = self.reservation.holder().clone();
-        let mut heartbeat = self.heartbeat.take();
+        let heartbeat = self.heartbeat.take();
         self.engine.background.spawn(&runtime, async move {
-            if let Some(heartbeat) = &mut heartbeat {
+            if let Some(heartbeat) = &heartbeat {
                 heartbeat.stop().await;
             }
             match closing {

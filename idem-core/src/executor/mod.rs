@@ -39,7 +39,7 @@ use self::calls::Calls;
 use self::counters::Counting;
 use self::settings::Settings;
 use crate::panics::catch_panic;
-use crate::{Error, IdempotencyStore, OnLapse, Operation, Replay};
+use crate::{Error, IdempotencyStore, OnLapse, Operation, Replay, Terms};
 
 /// Runs operations once: a cheap handle over a store and settings.
 ///
@@ -178,12 +178,12 @@ impl Idempotency {
             let reservation = held.reservation().clone();
             match catch_panic(async move { handler(reservation).await }).await {
                 Ok(Ok(verdict)) => Ok(held.close_with(verdict.into()).await),
-                Ok(Err(error)) => match held.fail().await {
+                Ok(Err(error)) => match held.leave_unknown().await {
                     None => Err(ExecuteError::Handler(error)),
                     Some(standing) => Ok(standing),
                 },
                 Err(panic) => {
-                    held.fail().await;
+                    held.leave_unknown().await;
                     resume_unwind(panic)
                 }
             }
@@ -241,6 +241,26 @@ impl Idempotency {
         let entry = self.reserve_or_wait(operation).await;
         self.0.counting.count_entry(&entry);
         entry
+    }
+
+    /// For how long records are leased and remembered.
+    pub fn terms(&self) -> Terms {
+        self.0.calls.settings.terms
+    }
+
+    /// What happens to an operation whose holder died.
+    pub fn on_lapse(&self) -> OnLapse {
+        self.0.calls.settings.on_lapse
+    }
+
+    /// What happens to a request whose operation is in flight.
+    pub fn on_conflict(&self) -> OnConflict {
+        self.0.calls.settings.on_conflict
+    }
+
+    /// The largest response that is kept, in bytes as encoded.
+    pub fn response_limit(&self) -> usize {
+        self.0.calls.settings.response_limit
     }
 
     /// What has happened so far, for metrics.

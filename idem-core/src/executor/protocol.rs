@@ -107,6 +107,8 @@ pub(crate) enum End {
     Complete,
     Abandon,
     Release,
+    /// The handler completed the record itself, in a transaction that has committed.
+    Recorded,
     /// An error, a panic or a dropped future: nobody knows what happened.
     Unknown,
 }
@@ -117,7 +119,7 @@ pub(crate) enum Close {
     Complete,
     Abandon,
     Release,
-    /// Nothing: the lease lapses, and the record is unresolved.
+    /// Nothing: the lease lapses, and the record is unresolved. Or it is completed already.
     Nothing,
     /// Nothing, since another attempt took over: see [`after_reserving_again`].
     ReserveAgain,
@@ -125,6 +127,8 @@ pub(crate) enum Close {
 
 pub(crate) fn close(end: End, attempt: u32, on_lapse: OnLapse, told_superseded: bool) -> Close {
     match end {
+        // It committed under its token and attempt: a heartbeat that was told otherwise came later.
+        End::Recorded => Close::Nothing,
         _ if told_superseded => Close::ReserveAgain,
         End::Complete => Close::Complete,
         End::Abandon => Close::Abandon,

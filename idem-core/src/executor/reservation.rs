@@ -25,6 +25,10 @@ struct Inner {
 #[derive(Clone, Copy, Default)]
 struct State {
     superseded: bool,
+    /// A heartbeat renews the lease, or is about to.
+    beats: bool,
+    /// The heartbeat is asked to stop, for good.
+    stop_beating: bool,
     /// The handler has ended: handles that are left must not renew.
     over: bool,
 }
@@ -84,7 +88,9 @@ impl Reservation {
     /// Dropped: it may be saved, or may be later.
     pub async fn save_progress(&self, bytes: impl Into<bytes::Bytes>) -> Result<(), Error> {
         let progress = Progress::new(bytes)?;
-        let State { superseded, over } = *self.0.state.borrow();
+        let State {
+            superseded, over, ..
+        } = *self.0.state.borrow();
         if superseded || over {
             return Err(if over {
                 Error::run_ended()
@@ -123,12 +129,57 @@ impl Reservation {
         let _ = state.wait_for(|state| state.superseded || state.over).await;
     }
 
+    /// Stops the heartbeat for good, and waits until no renewal is under way.
+    ///
+    /// For a handler that completes its record in a transaction of its own
+    /// ([`Verdict::AlreadyRecorded`](crate::Verdict::AlreadyRecorded)): stop the heartbeat before the
+    /// transaction takes its snapshot or its locks, so that neither waits for, nor fails on, a
+    /// renewal. From then on what is left of the lease has to be enough: two thirds of it, usually.
+    ///
+    /// Dropped: it stops all the same.
+    pub async fn stop_heartbeat(&self) {
+        self.ask_heartbeat_to_stop();
+        // The sender lives in `self`, so this cannot end otherwise.
+        let mut state = self.0.state.subscribe();
+        let _ = state.wait_for(|state| !state.beats).await;
+    }
+
+    pub(crate) fn ask_heartbeat_to_stop(&self) {
+        self.0.state.send_modify(|state| state.stop_beating = true);
+    }
+
     pub(crate) fn mark_superseded(&self) {
         self.0.state.send_modify(|state| state.superseded = true);
     }
 
     pub(crate) fn mark_over(&self) {
         self.0.state.send_modify(|state| state.over = true);
+    }
+}
+
+/// Says that a heartbeat runs, for as long as it lives: also if the runtime ends it.
+pub(crate) struct Beating(Reservation);
+
+impl Beating {
+    pub(crate) fn begin(reservation: Reservation) -> Self {
+        reservation.0.state.send_modify(|state| state.beats = true);
+        Self(reservation)
+    }
+
+    pub(crate) fn reservation(&self) -> &Reservation {
+        &self.0
+    }
+
+    pub(crate) async fn asked_to_stop(&self) {
+        // The sender lives in `self`, so this cannot end otherwise.
+        let mut state = self.0.0.state.subscribe();
+        let _ = state.wait_for(|state| state.stop_beating).await;
+    }
+}
+
+impl Drop for Beating {
+    fn drop(&mut self) {
+        self.0.0.state.send_modify(|state| state.beats = false);
     }
 }
 
