@@ -1,7 +1,11 @@
 //! Make retries safe: idempotency keys with fenced leases, over any store.
 //!
 //! This crate is the facade: everything is in [`idem_core`], re-exported here. Features add stores and
-//! layers as their crates arrive; none changes what is there without it.
+//! layers as their crates arrive; none changes what is there without it:
+//!
+//! - `json`: values instead of responses, `Idempotency::execute_value`.
+//! - `memory-cache`: `MemoryCache`, for [`Cached`].
+//! - `tower`: `idem_tower`, the HTTP layer for tower, hyper and axum; `axum` adds extractors to it.
 //!
 //! ```
 //! use idempotency::*;
@@ -18,6 +22,8 @@
 //! ```
 
 pub use idem_core::*;
+#[cfg(feature = "tower")]
+pub use idem_tower;
 
 /// Runs the README's Rust snippets as doc tests.
 #[cfg(doctest)]

@@ -9,10 +9,6 @@
 
 #[path = "payments/http.rs"]
 mod http;
-#[path = "../examples/payments/key_header.rs"]
-mod key_header;
-#[path = "../examples/payments/outcome.rs"]
-mod outcome;
 #[path = "../examples/payments/payment.rs"]
 mod payment;
 #[path = "../examples/payments/principal.rs"]
@@ -38,7 +34,6 @@ use tokio::runtime::Runtime;
 
 use self::http::{PAYMENT, ledger, pay};
 use self::provider::Provider;
-use self::server::App;
 
 const KEY: &str = "idempotency-key: order-17";
 
@@ -46,14 +41,12 @@ const KEY: &str = "idempotency-key: order-17";
 fn serve(settings: Builder) -> (Runtime, SocketAddr, Provider) {
     let window = Duration::from_secs(3600);
     let provider = Provider::new(MonotonicClock::new(), window, Duration::ZERO);
-    let app = App {
-        idempotency: settings.build().unwrap(),
-        provider: provider.clone(),
-    };
+    let layer = server::layer(settings.build().unwrap());
+    let router = server::router(provider.clone(), layer);
     let runtime = Runtime::new().unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
-    runtime.spawn(axum::serve(listener, server::router(app)).into_future());
+    runtime.spawn(axum::serve(listener, router).into_future());
     (runtime, address, provider)
 }
 

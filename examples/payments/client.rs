@@ -13,8 +13,10 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::outcome::REPLAYED;
 use crate::problem::TYPE_PREFIX;
+
+/// The mark of a replay.
+const REPLAYED: &str = "idempotent-replayed";
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 

@@ -5,8 +5,8 @@
 //! - `cargo run --example payments -- --sabotage forget` plays it on a wrong store.
 //! - `cargo run --example payments -- serve` serves.
 //!
-//! Read `server.rs` first, the part to copy: how a request is made idempotent by hand. Then `payment.rs`,
-//! the handler, and `outcome.rs`, what a client is told.
+//! Read `server.rs` first, the part to copy: how a route is made retry-safe. Then `payment.rs`, the
+//! handler. The same by hand, without the layer, is `examples/by_hand.rs`.
 
 #![allow(
     clippy::print_stdout,
@@ -16,8 +16,6 @@
 
 mod client;
 mod flags;
-mod key_header;
-mod outcome;
 mod payment;
 mod principal;
 mod problem;

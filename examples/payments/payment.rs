@@ -1,7 +1,10 @@
 //! The handler: checks the payment, charges it, answers. Whatever it answers is the answer for good,
 //! an invalid payment and a declined card included.
 
-use idempotency::{Reservation, Response};
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::response::{IntoResponse as _, Response};
+use idempotency::Reservation;
 use serde::{Deserialize, Serialize};
 
 use crate::principal::Principal;
@@ -39,7 +42,7 @@ pub(crate) async fn pay(
 ) -> Response {
     let request = match Request::read(body) {
         Ok(request) => request,
-        Err(reason) => return Problem::new(Kind::InvalidPayment, reason).response(),
+        Err(reason) => return Problem::new(Kind::InvalidPayment, reason).into_response(),
     };
     let order = Order {
         client: principal.name,
@@ -50,17 +53,29 @@ pub(crate) async fn pay(
     // The same key on every attempt: if this process dies here, the next attempt charges nothing.
     let provider_key = reservation.derived_key(CHARGE);
     match provider.charge(&provider_key, order).await {
-        Charged::Paid(charge) => paid(&charge, reservation.attempt()),
+        Charged::Paid(charge) => {
+            let headers = [
+                (CONTENT_TYPE, "application/json".to_owned()),
+                (LOCATION, location(&charge)),
+            ];
+            let body = paid(&charge, reservation.attempt());
+            (StatusCode::CREATED, headers, body).into_response()
+        }
         Charged::Declined => Problem::new(
             Kind::CardDeclined,
             "this answer stands: to pay with another card, send a new Idempotency-Key",
         )
-        .response(),
+        .into_response(),
     }
 }
 
-/// The answer for a charge that was made.
-pub(crate) fn paid(charge: &Charge, attempt: u32) -> Response {
+/// Where the payment of a charge is.
+pub(crate) fn location(charge: &Charge) -> String {
+    format!("/payments/{}", charge.id)
+}
+
+/// The body of the answer for a charge that was made.
+pub(crate) fn paid(charge: &Charge, attempt: u32) -> String {
     let payment = Payment {
         id: &charge.id,
         status: "paid",
@@ -69,10 +84,7 @@ pub(crate) fn paid(charge: &Charge, attempt: u32) -> Response {
         customer_id: &charge.order.customer_id,
         attempt,
     };
-    Response::new(201)
-        .header("content-type", "application/json")
-        .header("location", format!("/payments/{}", charge.id))
-        .body(serde_json::to_vec(&payment).expect("strings and a number are JSON"))
+    serde_json::to_string(&payment).expect("strings and a number are JSON")
 }
 
 impl Request {

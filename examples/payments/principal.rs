@@ -1,7 +1,10 @@
 //! Whose request it is.
 
+use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::middleware::Next;
+use axum::response::Response;
 use idempotency::Scope;
 
 use crate::problem::{Kind, Problem};
@@ -13,13 +16,20 @@ pub(crate) struct Principal {
     pub(crate) scope: Scope,
 }
 
+/// Leaves the principal in the request's extensions, or refuses the request.
+pub(crate) async fn authenticate(mut request: Request, next: Next) -> Result<Response, Problem> {
+    let principal = Principal::of(request.headers())?;
+    request.extensions_mut().insert(principal);
+    Ok(next.run(request).await)
+}
+
 impl Principal {
     /// Reads `Authorization: Bearer <client>`.
     ///
     /// Here the token is the client's name. A real server looks up the account that the token belongs
     /// to, and scopes by that: after a token is rotated, the same client's retry must still find its
     /// key.
-    pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
+    fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut lines = headers.get_all(AUTHORIZATION).iter();
         let (Some(line), None) = (lines.next(), lines.next()) else {
             return Err(refused(

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use idem_tower::IdempotencyLayer;
 use idempotency::{Idempotency, MonotonicClock};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::flags::Serve;
 use crate::provider::Provider;
-use crate::server::{self, App};
+use crate::server;
 
 /// How long a shutdown waits for each of: open connections, and payments that run or are unrecorded.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,14 +28,12 @@ pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
         .on_lapse(flags.on_lapse)
         .build()
         .map_err(|error| error.to_string())?;
-    let app = App {
-        idempotency,
-        provider: Provider::new(
-            MonotonicClock::new(),
-            flags.provider_window,
-            flags.provider_latency,
-        ),
-    };
+    let layer = server::layer(idempotency);
+    let provider = Provider::new(
+        MonotonicClock::new(),
+        flags.provider_window,
+        flags.provider_latency,
+    );
     let cannot_listen = |error| {
         let listen = flags.listen;
         format!("cannot listen on {listen}: {error}; give a free address with --listen")
@@ -48,20 +47,23 @@ pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
     announce(address);
 
     let (stop, stopped) = oneshot::channel::<()>();
-    let serving = axum::serve(listener, server::router(app.clone()))
+    let serving = axum::serve(listener, server::router(provider, layer.clone()))
         .with_graceful_shutdown(async { _ = stopped.await });
     let serving = tokio::spawn(serving.into_future());
     stopping.await;
     drop(stop);
-    Ok(drain(app, serving).await)
+    Ok(drain(layer, serving).await)
 }
 
 /// Ends in this order: no new requests, then the payments that run (also those whose client has gone)
 /// and what the store has not acknowledged yet.
-async fn drain(app: App, serving: tokio::task::JoinHandle<std::io::Result<()>>) -> ExitCode {
+async fn drain(
+    layer: IdempotencyLayer,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+) -> ExitCode {
     // A client that never ends its request must not keep the server from ending.
     let _ = timeout(PATIENCE, serving).await;
-    match app.idempotency.drain(PATIENCE).await {
+    match layer.drain(PATIENCE).await {
         0 => ExitCode::SUCCESS,
         left => {
             eprintln!("payments: ended with {left} payments running or unrecorded");

@@ -1,92 +1,54 @@
-//! The HTTP server, and how a request is made idempotent by hand. This is the part to copy.
+//! The HTTP server, and how its route is made retry-safe. This is the part to copy.
 
-use std::convert::Infallible;
-
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response as HttpResponse};
+use axum::extract::State;
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use idempotency::{ExecuteError, Fingerprint, Idempotency, Operation, Reservation};
+use axum::{Extension, Router};
+use idem_tower::IdempotencyLayer;
+use idem_tower::axum::Reserved;
+use idempotency::Idempotency;
 
-use crate::key_header;
-use crate::outcome;
 use crate::payment;
-use crate::principal::Principal;
-use crate::problem::{Kind, Problem};
+use crate::principal::{self, Principal};
+use crate::problem::TYPE_PREFIX;
 use crate::provider::Provider;
 
 const BODY_LIMIT: usize = 64 * 1024;
 
-#[derive(Clone)]
-pub(crate) struct App {
-    pub(crate) idempotency: Idempotency,
-    pub(crate) provider: Provider,
+/// Keys belong to whoever is authenticated.
+pub(crate) fn layer(idempotency: Idempotency) -> IdempotencyLayer {
+    let scope = |parts: &Parts| Some(parts.extensions.get::<Principal>()?.scope.clone());
+    idem_tower::axum::layer(idempotency, scope)
+        .request_limit(BODY_LIMIT)
+        .problem_type_base(TYPE_PREFIX)
 }
 
-pub(crate) fn router(app: App) -> Router {
+pub(crate) fn router(provider: Provider, idempotency: IdempotencyLayer) -> Router {
+    let payments = post(create_payment)
+        .layer(idempotency)
+        // Added last, it stands outermost: the scope comes from it.
+        .layer(from_fn(principal::authenticate));
     Router::new()
-        .route("/payments", post(create_payment))
+        .route("/payments", payments)
         .route("/ledger", get(ledger))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .with_state(app)
+        .with_state(provider)
 }
 
+/// Runs once for each key, however often the client asks.
 async fn create_payment(
-    State(app): State<App>,
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<HttpResponse, Problem> {
-    // What is refused here is not stored: the key can still be used.
-    let principal = Principal::of(&headers)?;
-    let key = key_header::read(&headers)?;
-    let body = body.map_err(unreadable)?;
-
-    // Everything that decides what the request does, and nothing that may differ between its retries.
-    let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let fingerprint = Fingerprint::builder()
-        .bytes("method", method.as_str())
-        .bytes("path", path)
-        .json("body", &body)
-        .finish();
-    let operation = Operation::new(principal.scope.clone(), key, fingerprint);
-
-    // In a task of its own: the server drops this future when the client hangs up, and a payment must
-    // not stop half-way.
-    let pay = |reservation: Reservation| async move {
-        let answer = payment::pay(&app.provider, principal, &body, &reservation).await;
-        Ok::<_, Infallible>(answer)
-    };
-    match app.idempotency.execute_detached(operation, pay).await {
-        Ok(executed) => outcome::to_http(executed),
-        Err(ExecuteError::Store(_)) => Err(Problem::new(
-            Kind::StoreUnavailable,
-            "this request charged nothing: send it again, with the same Idempotency-Key",
-        )),
-        Err(ExecuteError::Handler(never)) => match never {},
-        Err(ExecuteError::Panicked(_) | ExecuteError::Cancelled) => Err(Problem::new(
-            Kind::OutcomeUnknown,
-            "it may have charged: send it again, with the same Idempotency-Key",
-        )),
-    }
+    State(provider): State<Provider>,
+    Extension(principal): Extension<Principal>,
+    Reserved(reservation): Reserved,
+    body: Bytes,
+) -> Response {
+    payment::pay(&provider, principal, &body, &reservation).await
 }
 
-fn unreadable(rejection: BytesRejection) -> Problem {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
-            Kind::BodyTooLarge,
-            format!("at most {BODY_LIMIT} bytes are allowed"),
-        ),
-        _ => Problem::new(Kind::BodyUnreadable, "it broke off: send it again"),
-    }
-}
-
-async fn ledger(State(app): State<App>) -> HttpResponse {
-    let ledger = serde_json::to_string(&app.provider.ledger()).expect("a ledger is JSON");
+async fn ledger(State(provider): State<Provider>) -> Response {
+    let ledger = serde_json::to_string(&provider.ledger()).expect("a ledger is JSON");
     ([(header::CONTENT_TYPE, "application/json")], ledger).into_response()
 }

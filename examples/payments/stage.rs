@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use idem_tower::IdempotencyLayer;
 use idempotency::{Builder, Idempotency, IdempotencyStore, ManualClock, MemoryStore};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -18,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::client::{Answer, Connection, Failure};
 use crate::provider::{HeldCalls, Provider};
 use crate::sabotage::Sabotage;
-use crate::server::{self, App};
+use crate::server;
 
 /// The heartbeat runs by the real clock, and a scene is over long before its first beat.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -32,7 +33,7 @@ pub(crate) struct Stage {
     pub(crate) store: Arc<dyn IdempotencyStore>,
     address: SocketAddr,
     pub(crate) provider: Provider,
-    idempotency: Idempotency,
+    layer: IdempotencyLayer,
     traffic: watch::Sender<Traffic>,
     _serving: AbortOnDropHandle<std::io::Result<()>>,
 }
@@ -60,13 +61,10 @@ impl Stage {
             .lease(LEASE)
             .retention(RETENTION);
         let provider = Provider::new(clock.clone(), RETENTION, Duration::ZERO);
-        let app = App {
-            idempotency: settings(builder).build()?,
-            provider: provider.clone(),
-        };
-        let idempotency = app.idempotency.clone();
+        let layer = server::layer(settings(builder).build()?);
         let traffic = watch::Sender::default();
-        let router = server::router(app).layer(from_fn_with_state(traffic.clone(), count_traffic));
+        let router = server::router(provider.clone(), layer.clone())
+            .layer(from_fn_with_state(traffic.clone(), count_traffic));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let serving = tokio::spawn(axum::serve(listener, router).into_future());
@@ -76,7 +74,7 @@ impl Stage {
             store,
             address,
             provider,
-            idempotency,
+            layer,
             traffic,
             _serving: AbortOnDropHandle::new(serving),
         })
@@ -132,7 +130,7 @@ impl Stage {
     /// Until no payment runs, also none whose client has gone.
     pub(crate) async fn payments_end(&self) {
         // Whoever waits for longer than a scene may take is ended with it.
-        self.idempotency.drain(Duration::MAX).await;
+        self.layer.drain(Duration::MAX).await;
     }
 
     pub(crate) async fn until(&self, reached: impl FnMut(&Traffic) -> bool) {

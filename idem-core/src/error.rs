@@ -48,6 +48,7 @@ enum Kind {
     TooLarge,
     Corrupt,
     Unavailable,
+    TooLate,
     Failed,
     Superseded,
 }
@@ -134,7 +135,7 @@ impl Error {
 
     pub(crate) fn too_late() -> Self {
         Self::build(
-            Kind::Unavailable,
+            Kind::TooLate,
             Applied::No,
             "the lease was over before the handler could begin: it did not run",
             None,
@@ -174,7 +175,7 @@ impl Error {
 
     /// Whether the same call, sent again, may succeed.
     pub fn is_transient(&self) -> bool {
-        self.0.kind == Kind::Unavailable
+        matches!(self.0.kind, Kind::Unavailable | Kind::TooLate)
     }
 
     /// The input breaks a stated rule.
@@ -195,6 +196,12 @@ impl Error {
     /// The store could not be reached or did not answer.
     pub fn is_unavailable(&self) -> bool {
         self.0.kind == Kind::Unavailable
+    }
+
+    /// The store answered, but so late that the lease was over before the handler could begin: it did
+    /// not run, and the reservation was given back.
+    pub fn is_too_late(&self) -> bool {
+        self.0.kind == Kind::TooLate
     }
 
     /// The reservation that this handler runs under is no longer its own: see

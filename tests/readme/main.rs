@@ -30,6 +30,7 @@ const TABLE: &[(&str, Check)] = &[
     ("cargo run --example payments", Check::Exits(0)),
     ("cargo xtask test", Check::Listed),
     ("cargo run --example custom_store", Check::Exits(0)),
+    ("cargo run --example by_hand", Check::Exits(0)),
     ("cargo run --example payments -- serve", Check::Serves),
     ("curl *", Check::Answers),
 ];

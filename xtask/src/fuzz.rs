@@ -9,6 +9,10 @@ use crate::shell::{CommandLine, root};
 const TARGETS: &[(&str, &str)] = &[
     ("canonical_json", "any bytes, taken for JSON"),
     (
+        "key_header",
+        "any bytes, taken for the header that has the key",
+    ),
+    (
         "record_codec",
         "any bytes, taken for a stored response or record",
     ),
@@ -108,7 +112,7 @@ fn verdict(target: &str, code: Option<i32>, output: &str) -> Result<String, Stri
     if let Some(input) = after(output, "Test unit written to ") {
         return Err(format!(
             "{target} failed; the input that does it: {input}\n\
-             once it is mended, move it to fuzz/regressions/{target}/, where the tests of idem-core run it"
+             once it is mended, move it to fuzz/regressions/{target}/, where the tests run it"
         ));
     }
     // "Done 1234 runs in 56 second(s)"

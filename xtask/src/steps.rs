@@ -42,6 +42,7 @@ const EXAMPLES: &[(&str, i32)] = &[
     ("payments -- --sabotage forget", 1),
     ("payments -- --sabotage no-token", 1),
     ("payments -- --sabotage global-scope", 1),
+    ("by_hand", 0),
     ("custom_store", 0),
 ];
 
@@ -83,6 +84,11 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
         "fuzz corpora",
         "cargo test -p idem-core --lib fuzzing",
         Expect::Tests(2),
+    ));
+    steps.push(step(
+        "fuzz corpora",
+        "cargo test -p idem-tower --lib fuzzing",
+        Expect::Tests(1),
     ));
     let mut docs = step(
         "docs",

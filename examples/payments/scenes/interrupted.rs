@@ -84,7 +84,11 @@ async fn settle_by_hand(stage: &Stage) -> Result<(), Failure> {
         let provider_key = record.operation.derived_key(payment::CHARGE);
         let resolution = match stage.provider.charge_of(&provider_key) {
             Some(charge) => {
-                let answer: Response = payment::paid(&charge, record.holder.attempt);
+                // What the handler would have answered.
+                let answer = Response::new(201)
+                    .header("content-type", "application/json")
+                    .header("location", payment::location(&charge))
+                    .body(payment::paid(&charge, record.holder.attempt));
                 Resolution::Complete(answer.into())
             }
             None => Resolution::RunAgain,

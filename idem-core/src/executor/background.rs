@@ -16,14 +16,15 @@ pub(crate) struct Background(Arc<Inner>);
 
 struct Inner {
     running: watch::Sender<usize>,
-    giving_up: watch::Sender<bool>,
+    /// How often everything was told to give up.
+    drains: watch::Sender<u64>,
 }
 
 impl Background {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
             running: watch::Sender::new(0),
-            giving_up: watch::Sender::new(false),
+            drains: watch::Sender::new(0),
         }))
     }
 
@@ -53,11 +54,17 @@ impl Background {
         Handle::current().spawn(task.in_current_span())
     }
 
-    /// Sleeps, and says whether to go on afterwards.
-    pub(crate) async fn pause(&self, pause: Duration) -> bool {
-        let mut giving_up = self.0.giving_up.subscribe();
+    /// How often everything was told to give up so far: what begins now is not meant by that.
+    pub(crate) fn drains(&self) -> u64 {
+        *self.0.drains.borrow()
+    }
+
+    /// Sleeps, and says whether to go on afterwards: not if everything was told to give up since
+    /// `drains` were counted.
+    pub(crate) async fn pause(&self, pause: Duration, drains: u64) -> bool {
+        let mut now = self.0.drains.subscribe();
         // The sender lives in `self`: an error is only ever the time running out.
-        timeout(pause, giving_up.wait_for(|giving_up| *giving_up))
+        timeout(pause, now.wait_for(|now| *now != drains))
             .await
             .is_err()
     }
@@ -67,7 +74,7 @@ impl Background {
     pub(crate) async fn drain(&self, up_to: Duration) -> usize {
         let mut running = self.0.running.subscribe();
         let _ = timeout(up_to, running.wait_for(|running| *running == 0)).await;
-        self.0.giving_up.send_replace(true);
+        self.0.drains.send_modify(|drains| *drains += 1);
         *self.0.running.borrow()
     }
 }

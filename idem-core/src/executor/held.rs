@@ -336,11 +336,12 @@ impl Engine {
             return;
         };
         let engine = Arc::clone(self);
+        let drains = self.background.drains();
         self.background.spawn(&runtime, async move {
             // Often enough that a renewal which gets through keeps the lease alive.
             let longest = (engine.calls.settings.terms.lease() / 3).min(Duration::from_secs(10));
             let mut pause = Duration::from_millis(100).min(longest);
-            while engine.background.pause(jittered(pause)).await {
+            while engine.background.pause(jittered(pause), drains).await {
                 pause = (pause * 2).min(longest);
                 let completing = catch_panic(engine.calls.complete(&holder, &mut answer));
                 if let Ok(Ok(sent)) = completing.await {

@@ -253,6 +253,11 @@ impl Idempotency {
         self.0.calls.settings.on_lapse
     }
 
+    /// The longest age for running again, if there is one.
+    pub fn longest_age(&self) -> Option<Duration> {
+        self.0.calls.settings.longest_age
+    }
+
     /// What happens to a request whose operation is in flight.
     pub fn on_conflict(&self) -> OnConflict {
         self.0.calls.settings.on_conflict
@@ -273,7 +278,9 @@ impl Idempotency {
     /// handlers. Then it tells what only waits for the store to give up, and says how many tasks were
     /// left: their leases lapse.
     ///
-    /// Call it at shutdown, after the last request. Dropped: nothing gives up.
+    /// Call it at shutdown, after the last request of everything that shares this executor: what is
+    /// left gives up its tries to tell the store, whoever began it. What begins later is not affected.
+    /// Dropped: nothing gives up.
     pub async fn drain(&self, up_to: Duration) -> usize {
         self.0.background.drain(up_to).await
     }
