@@ -5,6 +5,7 @@
 //!
 //! - `json`: values instead of responses, `Idempotency::execute_value`.
 //! - `memory-cache`: `MemoryCache`, for [`Cached`].
+//! - `postgres`: `idem_postgres`, the Postgres store; key and effect in one transaction.
 //! - `tower`: `idem_tower`, the HTTP layer for tower, hyper and axum; `axum` adds extractors to it.
 //!
 //! ```
@@ -22,6 +23,8 @@
 //! ```
 
 pub use idem_core::*;
+#[cfg(feature = "postgres")]
+pub use idem_postgres;
 #[cfg(feature = "tower")]
 pub use idem_tower;
 

@@ -1,0 +1,109 @@
+//! What the driver's errors mean.
+
+use std::borrow::Cow;
+
+use idem_core::Error;
+use sqlx::error::DatabaseError;
+
+/// What became of a statement that failed.
+pub(crate) enum Failure {
+    /// Another transaction was in the way (40001, 40P01): nothing was applied, and the same statement
+    /// may succeed at once.
+    Collided(sqlx::Error),
+    /// It waited for a lock for as long as it may (55P03): nothing was applied.
+    Blocked(sqlx::Error),
+    Other(Error),
+}
+
+impl Failure {
+    /// As an error, for callers that do not try again.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Collided(error) => Error::unavailable("transactions collided in Postgres", error),
+            Self::Blocked(error) => {
+                Error::unavailable("the record is locked by a transaction in Postgres", error)
+            }
+            Self::Other(error) => error,
+        }
+    }
+}
+
+/// A statement that was sent.
+pub(crate) fn of_statement(error: sqlx::Error) -> Failure {
+    let Some(database) = error.as_database_error() else {
+        return Failure::Other(match error {
+            // The answer could not be read, and so much more could not.
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+                Error::unknown_outcome("the answer of Postgres cannot be read", error)
+            }
+            _ => Error::unknown_outcome("the connection to Postgres was lost", error),
+        });
+    };
+    let code = database.code().unwrap_or_default().into_owned();
+    match code.as_str() {
+        "40001" | "40P01" => Failure::Collided(error),
+        "55P03" => Failure::Blocked(error),
+        _ => Failure::Other(refused(&code, error)),
+    }
+}
+
+/// The server said no. What it said so about was rolled back.
+fn refused(code: &str, error: sqlx::Error) -> Error {
+    let said: Cow<'static, str> = match code {
+        "42P01" | "3F000" => {
+            "the table of records is missing: run PostgresStore::migrate, or the SQL of \
+                              PostgresStore::schema"
+                .into()
+        }
+        "42703" | "42804" => {
+            "the table of records has other columns than this release reads: migrate it".into()
+        }
+        "42501" => {
+            "the role may not use the table of records: grant it SELECT, INSERT, UPDATE, DELETE"
+                .into()
+        }
+        "25006" => {
+            "the server takes no writes, it is a standby or read-only: connect to the primary"
+                .into()
+        }
+        "53100" => "the server's disk is full".into(),
+        "26000" | "42P05" | "08P01" => {
+            "prepared statements do not work here: behind a pooler in transaction mode use \
+             Statements::Text"
+                .into()
+        }
+        "25P02" => "the transaction has failed before: roll it back".into(),
+        _ => format!("Postgres refused a statement (SQLSTATE {code})").into(),
+    };
+    match code.get(..2) {
+        // The connection ends: the server may have got as far as to commit.
+        Some("08" | "57" | "58" | "XX") if code != "57014" => Error::unknown_outcome(said, error),
+        // Too many connections, out of memory, cancelled by statement_timeout: it may pass.
+        Some("53" | "57") => Error::unavailable(said, error),
+        _ => Error::failed(said, error),
+    }
+}
+
+/// A connection that could not be had: nothing was sent.
+pub(crate) fn of_connection(error: sqlx::Error) -> Error {
+    let code = error
+        .as_database_error()
+        .and_then(DatabaseError::code)
+        .map(Cow::into_owned);
+    match (code.as_deref(), &error) {
+        (Some("28P01" | "28000"), _) => Error::failed(
+            "Postgres refused the role or its password: check the user, the password and pg_hba.conf",
+            error,
+        ),
+        (Some("3D000"), _) => Error::failed("the database does not exist: create it", error),
+        (_, sqlx::Error::PoolClosed) => Error::failed("the pool is closed", error),
+        (_, sqlx::Error::Configuration(_)) => {
+            Error::failed("the address of Postgres is not right", error)
+        }
+        (_, sqlx::Error::PoolTimedOut) => Error::unavailable(
+            "no connection to Postgres in time: the pool is exhausted, or the server is away",
+            error,
+        ),
+        _ => Error::unavailable("no connection to Postgres", error),
+    }
+}

@@ -1,0 +1,54 @@
+//! The whole suite, on a throwaway server: with small and large pools, under a stricter isolation level,
+//! and without prepared statements.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idem_conformance::{Harness, Reopen, Store, async_trait};
+use idem_postgres::Statements;
+use support::{Isolated, Way};
+
+/// A harness that opens stores in one way.
+macro_rules! suite {
+    ($name:ident, $way:expr) => {
+        mod $name {
+            use super::*;
+
+            struct Opened(Isolated);
+
+            #[async_trait]
+            impl Harness for Opened {
+                async fn open() -> Self {
+                    Self(Isolated::open($way).await)
+                }
+
+                fn store(&self) -> Arc<dyn Store> {
+                    Arc::new(self.0.store.clone())
+                }
+
+                async fn advance(&self, by: Duration) {
+                    self.0.advance(by).await;
+                }
+            }
+
+            #[async_trait]
+            impl Reopen for Opened {
+                async fn reopen(self) -> Self {
+                    Self(self.0.reopen().await)
+                }
+            }
+
+            idem_conformance::conformance!(Opened, reopen);
+        }
+    };
+}
+
+suite!(a_pool_of_1, Way::pool(1));
+suite!(a_pool_of_2, Way::pool(2));
+suite!(a_pool_of_20, Way::pool(20));
+suite!(serializable, Way::pool(4).isolation("serializable"));
+suite!(repeatable_read, Way::pool(4).isolation("repeatable read"));
+suite!(text, Way::pool(4).statements(Statements::Text));
