@@ -15,7 +15,7 @@ payments                                           play the story
 payments --sabotage forget|no-token|global-scope   play it on a wrong store
 payments serve                                     serve, with any of:
     --listen 127.0.0.1:3000
-    --store memory
+    --store memory|postgres://USER@HOST/DATABASE
     --lease 30s
     --retention 24h
     --on-conflict reject|wait:5s

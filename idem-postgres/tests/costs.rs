@@ -1,5 +1,9 @@
 //! What calls cost, counted at the server.
-#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of this is test code, and prints its figures"
+)]
 
 mod support;
 

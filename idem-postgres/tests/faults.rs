@@ -1,6 +1,10 @@
 //! Backends that are ended, and a server that is stopped as in a crash, while operations run: what was
 //! acknowledged is there afterwards, nothing is stuck, and a transaction's effect is there exactly once.
-#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of this is test code, and prints its figures"
+)]
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -30,6 +30,15 @@ fn wrong_flags_are_refused_in_one_line() {
         (&["serve", "--retention", "-1s"], "--retention", "24h"),
         (&["serve", "--store", "floppy"], "\"floppy\"", "memory"),
         (
+            &[
+                "serve",
+                "--store",
+                "postgres://nobody@localhost/none?host=/nowhere",
+            ],
+            "--store",
+            "no connection to Postgres",
+        ),
+        (
             &["serve", "--on-conflict", "wait"],
             "--on-conflict",
             "wait:5s",

@@ -4,6 +4,7 @@
 
 mod flags;
 mod http;
+mod postgres;
 mod process;
 mod requests;
 mod serve;
