@@ -531,6 +531,9 @@ fn a_detached_request_keeps_the_span_of_its_caller() {
         .with_writer(move || writer.clone())
         .with_max_level(tracing::Level::TRACE)
         .finish();
+    // While there is one subscriber only, tracing decides for every thread by what the thread has that
+    // comes first to a place that logs: by that of another test, which has none.
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     tracing::subscriber::with_default(subscriber, || {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use ::axum::body::Body;
 use ::axum::extract::{FromRequestParts, OptionalFromRequestParts, OriginalUri};
 use ::axum::response::{IntoResponse, IntoResponseParts, Response, ResponseParts};
-use http::StatusCode;
 use http::request::Parts;
+use http::{StatusCode, Uri};
 use idem_core::{Idempotency, Reservation};
 
 use crate::service::Passed;
@@ -18,22 +18,30 @@ pub fn layer(idempotency: Idempotency, scope: impl ScopeExtractor) -> Idempotenc
     IdempotencyLayer::new(idempotency, scope).fingerprint_path(original_path)
 }
 
-/// Path and query as the client sent them, for
+/// Path and query as the client sent them, and as they are now if that differs, for
 /// [`fingerprint_path`](crate::IdempotencyLayer::fingerprint_path): axum's `nest` cuts its prefix off
 /// the URI, and inside it `/a/payments` and `/b/payments` look alike.
 ///
 /// Without it they are one operation, and a client that uses one key for both gets the first one's answer
 /// from the second.
 pub fn original_path(parts: &Parts) -> String {
-    let original = parts.extensions.get::<OriginalUri>();
-    let uri = original.map_or(&parts.uri, |OriginalUri(uri)| uri);
-    uri.path_and_query()
-        .map_or("/", |path| path.as_str())
-        .to_owned()
+    let text = |uri: &Uri| {
+        uri.path_and_query()
+            .map_or("/", |path| path.as_str())
+            .to_owned()
+    };
+    let now = text(&parts.uri);
+    match parts.extensions.get::<OriginalUri>() {
+        Some(OriginalUri(original)) if text(original) != now => {
+            format!("{} {now}", text(original))
+        }
+        _ => now,
+    }
 }
 
 /// The reservation of the request, as an extractor: attempt, progress,
-/// [`derived_key`](Reservation::derived_key). `Option<Reserved>` where the key is optional.
+/// [`derived_key`](Reservation::derived_key). `Option<Reserved>` where the key is optional: `None` for a
+/// request that came without one, or by a method that is not guarded.
 ///
 /// ```
 /// use idem_tower::axum::Reserved;

@@ -70,11 +70,20 @@ pub(crate) fn add(
         }
     }
     let builder = if encoded {
-        add_lines(builder, headers, &CONTENT_ENCODING)
+        add_how_it_is_read(builder, headers)
     } else {
-        builder
+        add_lines(builder, headers, &CONTENT_TYPE)
     };
-    add_lines(builder, headers, &CONTENT_TYPE).bytes("body", body)
+    builder.bytes("body", body)
+}
+
+/// Adds how a body is to be read, as it was sent: content coding and content type.
+pub(crate) fn add_how_it_is_read(
+    builder: FingerprintBuilder,
+    headers: &HeaderMap,
+) -> FingerprintBuilder {
+    let builder = add_lines(builder, headers, &CONTENT_ENCODING);
+    add_lines(builder, headers, &CONTENT_TYPE)
 }
 
 /// Adds a parameter of a content type, with a name in lower case and the value as it was sent.

@@ -7,6 +7,8 @@ use http::StatusCode;
 use http::response::Parts;
 use idem_core::OnLapse;
 
+use crate::problem::NotNow;
+
 /// What becomes of one answer of a handler.
 ///
 /// Usually decided by [`Answers`] from status and headers. A handler decides by itself by putting one
@@ -102,6 +104,7 @@ impl Answers {
             return *chosen;
         }
         let kept = match &self.0 {
+            _ if parts.extensions.get::<NotNow>().is_some() => false,
             Kind::Standard => is_settled(parts.status),
             Kind::Everything => true,
             Kind::SuccessesOnly => parts.status.as_u16() < 400,

@@ -102,7 +102,8 @@ fn fingerprint(settings: &Settings, parts: &Parts, body: &Bytes) -> Fingerprint 
                 .bytes("value", value.as_bytes())
         });
     match &settings.body {
-        Some(body_of) => builder.bytes("chosen-body", body_of(parts, body)),
+        Some(body_of) => body_fingerprint::add_how_it_is_read(builder, &parts.headers)
+            .bytes("chosen-body", body_of(parts, body)),
         None => body_fingerprint::add(builder, &parts.headers, body),
     }
     .finish()

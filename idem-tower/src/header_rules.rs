@@ -56,16 +56,6 @@ impl HeaderRules {
         asked.map_or(!NOT_KEPT_UNLESS_ASKED.contains(name), |(_, keep)| *keep)
     }
 
-    /// What the first answer has and no replay: to be added to an answer that was recorded without it.
-    pub(crate) fn first_only(&self, parts: &Parts) -> HeaderMap {
-        let connection = listed(&parts.headers);
-        let lines = parts.headers.iter();
-        lines
-            .filter(|(name, _)| !NEVER_KEPT.contains(name) && !self.keeps(name, &connection))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    }
-
     /// By name, without those that never are: for [`Policy`](crate::Policy).
     pub(crate) fn not_replayed(&self) -> Vec<HeaderName> {
         let asked = self.asked.iter().map(|(name, _)| name.clone());
@@ -112,10 +102,12 @@ impl HeaderRules {
 /// What `Connection` lists goes no further than the connection.
 fn listed(headers: &HeaderMap) -> Vec<HeaderName> {
     let values = headers.get_all(CONNECTION).iter();
-    values
-        .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
+    values.flat_map(|value| names(value.as_bytes())).collect()
+}
+
+fn names(list: &[u8]) -> impl Iterator<Item = HeaderName> {
+    list.split(|&byte| byte == b',')
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-        .collect()
 }
 
 /// A `Content-Length` that is not the length of the body would break the connection. Without a body it
@@ -160,13 +152,18 @@ pub(crate) fn as_http(
 }
 
 fn header_map(lines: &[Header], rules: Option<&HeaderRules>) -> Option<HeaderMap> {
+    let about_connection: Vec<_> = lines
+        .iter()
+        .filter(|line| line.name.eq_ignore_ascii_case("connection"))
+        .flat_map(|line| names(&line.value))
+        .collect();
     let mut headers = HeaderMap::with_capacity(lines.len());
     for line in lines {
         let name = HeaderName::from_bytes(line.name.as_bytes()).ok()?;
         let value = HeaderValue::from_maybe_shared(line.value.clone()).ok()?;
         let kept = match rules {
-            Some(rules) => rules.keeps(&name, &[]),
-            None => !NEVER_KEPT.contains(&name),
+            Some(rules) => rules.keeps(&name, &about_connection),
+            None => !NEVER_KEPT.contains(&name) && !about_connection.contains(&name),
         };
         if kept {
             headers.try_append(name, value).ok()?;

@@ -143,7 +143,8 @@ impl IdempotencyLayer {
 
     /// What stands for the body in the fingerprint, instead of the whole of it: where clients change
     /// something in it from try to try that does not matter (a delivery counter, a CSRF token). Whatever
-    /// is left out is not compared: a request that differs in it alone gets the first one's answer.
+    /// is left out is not compared: a request that differs in it alone gets the first one's answer. Content
+    /// type and coding are compared all the same, as they were sent.
     pub fn fingerprint_body(
         self,
         body: impl Fn(&Parts, &Bytes) -> Vec<u8> + Send + Sync + 'static,
@@ -170,10 +171,11 @@ impl IdempotencyLayer {
         self.with(|settings| settings.request_within = within)
     }
 
-    /// How many handlers may run at once, on all routes of this layer; above, requests are answered 503
-    /// [`overloaded`](ProblemKind::Overloaded). Default: as many as come. A concurrency limit outside
-    /// does not bound them, since a handler goes on when its client, and with it the outer limit's permit,
-    /// has gone.
+    /// How many handlers may run at once, on all routes of this layer; what would run above that is
+    /// answered 503 [`overloaded`](ProblemKind::Overloaded), while replays, conflicts and waiting go on as
+    /// ever. Default: as many as come. A concurrency limit outside does not bound them, since a handler goes
+    /// on when its client, and with it the outer limit's permit, has gone; one inside counts requests from
+    /// their arrival on, those that wait for another's answer included.
     pub fn running_limit(self, handlers: usize) -> Self {
         self.with(|settings| settings.running_limit = Some(handlers))
     }

@@ -52,7 +52,8 @@
 //!
 //! # Where the layer stands
 //! *Inside* authentication (the scope comes from there), rate limits and body limits: what they refuse
-//! (401, 429, 413) uses up no key. *Outside* whatever has effects. Compression belongs outside too, so
+//! (401, 429, 413) uses up no key (axum's `DefaultBodyLimit` refuses in the extractor, which is inside: take
+//! tower-http's `RequestBodyLimitLayer`). *Outside* whatever has effects. Compression belongs outside too, so
 //! that what is recorded is not compressed; so does decompression of requests, since compressed bytes may
 //! differ between retries. In axum the layer that is added last stands outermost; `route_layer` guards
 //! routes only, where `layer` also keeps the 404 of a path that does not exist yet. Applied twice with the

@@ -91,6 +91,10 @@ kinds! {
     NoScope = "no-scope", 500, "The server does not know whose request this is";
 }
 
+/// On a problem that is over after a while: a layer outside must not keep it as the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotNow;
+
 /// How problems are written.
 #[derive(Clone, Debug)]
 pub(crate) struct ProblemStyle {
@@ -181,6 +185,9 @@ impl Problem {
         }
         if let Some(link) = &style.documentation {
             headers.insert(LINK, link.clone());
+        }
+        if self.retry_after_seconds.is_some() {
+            response.extensions_mut().insert(NotNow);
         }
         response
     }

@@ -46,6 +46,13 @@ impl<R> ResponseBody<R> {
     }
 }
 
+/// Empty: layers outside ask for it.
+impl<R> Default for ResponseBody<R> {
+    fn default() -> Self {
+        AnswerBody::default().into()
+    }
+}
+
 impl<R> From<AnswerBody> for ResponseBody<R> {
     fn from(body: AnswerBody) -> Self {
         Self {

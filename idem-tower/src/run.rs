@@ -1,11 +1,11 @@
 //! After the reservation: the handler, its answer, the record. All of it in a task of its own, which
 //! goes on when the client hangs up.
 
-use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use http::header::CONTENT_LENGTH;
 use http::response::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
@@ -36,13 +36,6 @@ where
         settings: &settings,
         method: request.method().clone(),
     };
-    if let Err(error) = poll_fn(|cx| inner.poll_ready(cx)).await {
-        // Nothing ran.
-        return match held.finish(Verdict::Release(Stored::new(503))).await {
-            Executed::Ran { .. } => Err(error),
-            standing => Ok(run.send(standing)),
-        };
-    }
     request.extensions_mut().insert(held.reservation().clone());
     let running = AssertUnwindSafe(async { inner.call(request).await });
     let response = match running.catch_unwind().await {
@@ -110,17 +103,16 @@ impl Run<'_> {
     ) -> Sent<R> {
         match held.finish(Verdict::AlreadyRecorded(answer)).await {
             Executed::Ran { response, .. } => {
-                let mut first = outcome::as_given(self.settings, &self.method, &response);
-                // What was put on the response beside the record: the first answer has it.
-                let beside = self.settings.header_rules.first_only(parts);
-                for name in beside.keys() {
-                    if !first.headers().contains_key(name) {
-                        for value in beside.get_all(name) {
-                            first.headers_mut().append(name, value.clone());
-                        }
+                let answer = outcome::as_given(self.settings, &self.method, &response);
+                let (mut first, body) = answer.into_parts();
+                // What layers inside, or the handler itself, put beside the record.
+                for name in parts.headers.keys().filter(|name| **name != CONTENT_LENGTH) {
+                    first.headers.remove(name);
+                    for value in parts.headers.get_all(name) {
+                        first.headers.append(name, value.clone());
                     }
                 }
-                first.map(Into::into)
+                Response::from_parts(first, body.into())
             }
             standing => self.send(standing),
         }

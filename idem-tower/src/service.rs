@@ -1,7 +1,7 @@
 //! The service: takes a request to its answer.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
-use idem_core::{Entry, Error, Operation, RecordId};
+use idem_core::{Entry, Error, Executed, Operation, RecordId, Response as Stored, Verdict};
 use pin_project_lite::pin_project;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
@@ -70,9 +70,9 @@ impl Shared {
 /// Held for as long as a handler runs.
 struct MayRun(#[expect(dead_code, reason = "for its end")] Option<OwnedSemaphorePermit>);
 
-/// Says that a layer outside guards this request, and as what.
-#[derive(Clone)]
-struct Guarded(RecordId);
+/// Says that layers outside guard this request, and as what.
+#[derive(Clone, Default)]
+struct Guarded(Vec<RecordId>);
 
 /// Says that the request has come through the layer, guarded or not.
 #[derive(Clone, Copy)]
@@ -108,11 +108,9 @@ where
                 kind: Kind::Passes { future },
             };
         }
-        // The body has yet to arrive, and perhaps nothing will run: until then nobody holds the permit
-        // that being ready may be. The handler's task asks again.
+        // The one that was found ready goes with the request; its clone has yet to be asked.
         let unasked = self.inner.clone();
-        drop(std::mem::replace(&mut self.inner, unasked));
-        let inner = self.inner.clone();
+        let inner = std::mem::replace(&mut self.inner, unasked);
         let (parts, body) = request.into_parts();
         let guarded = guard(Arc::clone(&self.shared), inner, parts, body);
         let span = tracing::debug_span!("idempotency", record = Empty, attempt = Empty);
@@ -139,28 +137,42 @@ where
 {
     let settings = &shared.settings;
     let method = parts.method.clone();
-    let outside: Option<Guarded> = parts.extensions.get().cloned();
-    if outside.is_some_and(|Guarded(record)| front::record(settings, &parts) == Some(record)) {
+    let Guarded(mut outside) = parts.extensions.remove().unwrap_or_default();
+    if !outside.is_empty()
+        && front::record(settings, &parts).is_some_and(|record| outside.contains(&record))
+    {
         warn_of_layer_inside(&shared);
+        parts.extensions.insert(Guarded(outside));
         let request = Request::from_parts(parts, RequestBody::untouched(body));
         return unprotected(inner, request).await;
     }
     parts.headers.remove(REPLAYED);
     let (operation, mut request) = match front::read(settings, parts, body).await {
         Ok(Front::Operation(operation, request)) => (operation, request),
-        Ok(Front::NoKey(request)) => return unprotected(inner, request).await,
+        Ok(Front::NoKey(mut request)) => {
+            request.extensions_mut().insert(Guarded(outside));
+            let Some(_may_run) = shared.may_run() else {
+                return Ok(outcome::overloaded(settings).map(Into::into));
+            };
+            return unprotected(inner, request).await;
+        }
         Err(problem) => return Ok(problem.response(&settings.problems).map(Into::into)),
     };
     let span = tracing::Span::current();
     span.record("record", tracing::field::display(&operation.record));
-    request
-        .extensions_mut()
-        .insert(Guarded(operation.record.clone()));
-    let Some(may_run) = shared.may_run() else {
-        return Ok(outcome::overloaded(settings).map(Into::into));
-    };
+    // Where the key stands in the body, it is known only now.
+    if outside.contains(&operation.record) {
+        warn_of_layer_inside(&shared);
+        request.extensions_mut().insert(Guarded(outside));
+        return unprotected(inner, request).await;
+    }
+    outside.push(operation.record.clone());
+    request.extensions_mut().insert(Guarded(outside));
     request.extensions_mut().insert(operation.clone());
     if settings.by_hand {
+        let Some(may_run) = shared.may_run() else {
+            return Ok(outcome::overloaded(settings).map(Into::into));
+        };
         let idempotent = Idempotent::new(operation, method, Arc::clone(settings));
         request.extensions_mut().insert(idempotent);
         return detached(&shared, may_run, unprotected(inner, request)).await;
@@ -169,6 +181,15 @@ where
         // No await point until the handler's task is there: from now on nobody can drop it.
         Ok(Entry::Won(held)) => {
             span.record("attempt", held.reservation().attempt());
+            let Some(may_run) = shared.may_run() else {
+                // Nothing ran. If the client goes away here, this is recorded all the same.
+                let nothing = Verdict::Release(Stored::new(503));
+                return Ok(match held.finish(nothing).await {
+                    Executed::Ran { .. } => outcome::overloaded(settings),
+                    standing => outcome::response(settings, &method, standing),
+                }
+                .map(Into::into));
+            };
             let handler = run::run(Arc::clone(settings), held, inner, request);
             detached(&shared, may_run, handler).await
         }
@@ -180,6 +201,9 @@ where
         }
         Ok(Entry::Mismatch) => Ok(outcome::mismatch(settings).map(Into::into)),
         Err(error) if error.is_unavailable() && settings.is_open() => {
+            let Some(may_run) = shared.may_run() else {
+                return Ok(outcome::overloaded(settings).map(Into::into));
+            };
             log(&operation, &error, "the handler runs unprotected");
             detached(&shared, may_run, unprotected(inner, request)).await
         }
@@ -234,7 +258,6 @@ async fn unprotected<S, B, R>(
 where
     S: Service<Request<RequestBody<B>>, Response = Response<R>>,
 {
-    poll_fn(|cx| inner.poll_ready(cx)).await?;
     let mut response = inner.call(request).await?;
     if response.extensions().get::<Marked>().is_none() {
         response.headers_mut().remove(REPLAYED);

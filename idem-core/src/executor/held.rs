@@ -51,8 +51,8 @@ enum Closing {
     Withdraw(GiveBack),
 }
 
-/// Hint for a caller whose attempt was superseded.
-const USUAL_RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Hint for a caller who cannot be told how much of a lease is left.
+pub(super) const USUAL_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl Held {
     pub(super) fn new(engine: Arc<Engine>, reservation: Reservation) -> Self {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::calls::Sent;
 use super::counters::add_one;
+use super::held::USUAL_RETRY_AFTER;
 use super::protocol::{self, AfterStart, Begin, GiveBack};
 use super::{Engine, Entry, Held, Idempotency, OnConflict, Reservation};
 use crate::{Applied, Error, Holder, OnLapse, Operation, Outcome, RecordId, ReserveRequest, Token};
@@ -24,14 +25,23 @@ impl Idempotency {
         let asked = Instant::now();
         let mut watch: Option<Watch<'_>> = None;
         let mut early = 0;
+        let mut in_conflict = false;
         loop {
-            let entry = self.0.reserve_once(operation).await?;
+            let entry = match self.0.reserve_once(operation).await {
+                // Somebody else has it, as far as anybody knows: that is more than that nobody knows.
+                Err(error) if in_conflict && error.is_unavailable() => {
+                    let retry_after = Some(USUAL_RETRY_AFTER);
+                    return Ok(Entry::Conflict { retry_after });
+                }
+                entry => entry?,
+            };
             let Entry::Conflict {
                 retry_after: Some(lease_left),
             } = entry
             else {
                 return Ok(entry);
             };
+            in_conflict = true;
             let left = up_to.saturating_sub(asked.elapsed());
             if left.is_zero() {
                 return Ok(entry);

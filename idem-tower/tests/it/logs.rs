@@ -9,7 +9,8 @@ use http::{Request, Response};
 use http_body_util::Full;
 use idem_tower::ProblemKind;
 use tower::{Layer as _, ServiceExt as _};
-use tracing::subscriber::DefaultGuard;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::support::layer;
@@ -20,7 +21,7 @@ use crate::support::provoke::{KEY, SCOPE, SECRET, provoke};
 struct Logs(Arc<Mutex<Vec<u8>>>);
 
 impl Logs {
-    fn begin() -> (Self, DefaultGuard) {
+    fn begin() -> (Self, (DefaultGuard, Dispatch)) {
         let logs = Self::default();
         let writer = logs.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -28,7 +29,10 @@ impl Logs {
             .with_ansi(false)
             .with_writer(move || writer.clone())
             .finish();
-        (logs, tracing::subscriber::set_default(subscriber))
+        // While there is one subscriber only, tracing decides for every thread by what the thread has that
+        // comes first to a place that logs: by that of another test, which has none.
+        let second = Dispatch::new(NoSubscriber::new());
+        (logs, (tracing::subscriber::set_default(subscriber), second))
     }
 
     /// The lines of this level.

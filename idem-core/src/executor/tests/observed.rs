@@ -44,6 +44,9 @@ async fn every_outcome_is_logged_with_its_fields_and_without_key_scope_or_finger
             move || log.clone()
         })
         .finish();
+    // While there is one subscriber only, tracing decides for every thread by what the thread has that
+    // comes first to a place that logs: by that of another test, which has none.
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     let guard = tracing::subscriber::set_default(subscriber);
 
     let world = World::with(|builder| builder.no_heartbeat());

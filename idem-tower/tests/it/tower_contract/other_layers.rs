@@ -131,6 +131,9 @@ impl MakeWriter<'_> for Log {
 async fn a_layer_that_is_applied_twice_says_so_once() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_writer(log.clone()).finish();
+    // While there is one subscriber only, tracing decides for every thread by what the thread has that
+    // comes first to a place that logs: by that of another test, which has none.
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new());
     let _logging = tracing::subscriber::set_default(subscriber);
     let (_, outer) = gated_layer();
     let (_, inner) = gated_layer();

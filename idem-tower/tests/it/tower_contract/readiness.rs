@@ -116,7 +116,7 @@ fn ways_to_the_handler() -> [(&'static str, IdempotencyLayer, Request<Body>); 5]
 }
 
 #[tokio::test]
-async fn only_an_instance_that_was_found_ready_is_called() {
+async fn the_instance_that_was_found_ready_is_the_one_that_is_called() {
     for (way, layer, request) in ways_to_the_handler() {
         let shared = Arc::<Shared>::default();
         let mut service = layer.layer(Picky::new(Arc::clone(&shared)));
@@ -127,10 +127,10 @@ async fn only_an_instance_that_was_found_ready_is_called() {
         let clone = service.clone();
         let answer = service.call(request).await.unwrap();
         assert_eq!(answer.status(), 200, "{way}");
-        assert_eq!(shared.called.lock().unwrap().len(), 1, "{way}");
+        assert_eq!(*shared.called.lock().unwrap(), [0], "{way}");
         let answer = clone.oneshot(payment("another")).await.unwrap();
         assert_eq!(answer.status(), 200, "{way}");
-        assert_eq!(shared.called.lock().unwrap().len(), 2, "{way}");
+        assert_ne!(shared.called.lock().unwrap()[1], 0, "{way}");
         // What is left behind can be asked and called again.
         let answer = service.ready().await.unwrap().call(payment("third")).await;
         assert_eq!(answer.unwrap().status(), 200, "{way}");
