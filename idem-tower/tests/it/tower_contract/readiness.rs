@@ -115,7 +115,7 @@ fn ways_to_the_handler() -> [(&'static str, IdempotencyLayer, Request<Body>); 5]
     ]
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_instance_that_was_found_ready_is_the_one_that_is_called() {
     for (way, layer, request) in ways_to_the_handler() {
         let shared = Arc::<Shared>::default();
