@@ -50,5 +50,4 @@ suite!(a_pool_of_1, Way::pool(1));
 suite!(a_pool_of_2, Way::pool(2));
 suite!(a_pool_of_20, Way::pool(20));
 suite!(serializable, Way::pool(4).isolation("serializable"));
-suite!(repeatable_read, Way::pool(4).isolation("repeatable read"));
 suite!(text, Way::pool(4).statements(Statements::Text));

@@ -20,7 +20,7 @@ async fn ten(store: impl IdempotencyStore + 'static, on_lapse: OnLapse) -> World
     });
     // Whose lease was over before he could begin is told so.
     let began = |result: Result<Executed, _>| match result {
-        Err(ExecuteError::Store(error)) if error.is_unavailable() => None,
+        Err(ExecuteError::Store(error)) if error.is_unavailable() || error.is_too_late() => None,
         result => Some(result.unwrap()),
     };
     let executed: Vec<_> = all(callers).await.into_iter().filter_map(began).collect();
