@@ -32,6 +32,13 @@ impl Random {
         choices.get(usize::try_from(self.below(end)).ok()?)
     }
 
+    /// One of `choices`, of which there is one at least.
+    pub(crate) fn one_of<T: Copy, const N: usize>(&mut self, choices: [T; N]) -> T {
+        const { assert!(N > 0) };
+        // Less than `N`, which fits.
+        choices[self.below(N as u64) as usize]
+    }
+
     /// Numbers of its own for a part of the work.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())

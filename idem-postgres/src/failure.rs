@@ -28,6 +28,12 @@ impl Failure {
     }
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
 /// A statement that was sent.
 pub(crate) fn of_statement(error: sqlx::Error) -> Failure {
     let Some(database) = error.as_database_error() else {
@@ -52,7 +58,7 @@ fn refused(code: &str, error: sqlx::Error) -> Error {
     let said: Cow<'static, str> = match code {
         "42P01" | "3F000" => {
             "the table of records is missing: run PostgresStore::migrate, or the SQL of \
-                              PostgresStore::schema"
+             PostgresStore::schema"
                 .into()
         }
         "42703" | "42804" => {

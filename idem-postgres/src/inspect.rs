@@ -1,14 +1,12 @@
 //! What operators and the janitor ask.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use idem_core::machine::{self, lapsed_since};
 use idem_core::{Cursor, Error, Inspect, LapsedPage, Purged, RecordId, RecordInfo};
 
 use crate::failure::{self, Failure};
+use crate::session::TRIES;
 use crate::statement::{Value, fetch, fetch_all};
-use crate::store::{Session, TRIES};
 use crate::{PostgresStore, row};
 
 /// - `get` reads one row by its primary key.
@@ -21,13 +19,9 @@ use crate::{PostgresStore, row};
 impl Inspect for PostgresStore {
     async fn get(&self, record: &RecordId) -> Result<Option<RecordInfo>, Error> {
         let inner = self.inner();
-        let mut connection = inner.pool.acquire().await.map_err(failure::of_connection)?;
-        let mut session = Session {
-            connection: &mut connection,
-            statements: inner.statements,
-            sql: &inner.sql,
-        };
-        let found = session.find(record).await.map_err(Failure::into_error)?;
+        let mut connection = inner.acquire().await?;
+        let found = inner.session(&mut connection).find(record).await;
+        let found = found.map_err(Failure::into_error)?;
         Ok(found.and_then(|found| machine::view(record, &found.record, found.now)))
     }
 
@@ -44,9 +38,8 @@ impl Inspect for PostgresStore {
             Value::Bytes(key),
             Value::Int(one_more),
         ];
-        let mut connection = inner.pool.acquire().await.map_err(failure::of_connection)?;
-        let sql = Arc::clone(&inner.sql.lapsed);
-        let rows = fetch_all(&mut connection, inner.statements, &sql, values)
+        let mut connection = inner.acquire().await?;
+        let rows = fetch_all(&mut connection, inner.statements, &inner.sql.lapsed, values)
             .await
             .map_err(|error| failure::of_statement(error).into_error())?;
         let more = rows.len() > limit;
@@ -72,12 +65,11 @@ impl Inspect for PostgresStore {
         let limit = i64::try_from(limit)
             .unwrap_or(i64::MAX - 1)
             .min(i64::MAX - 1);
-        let mut connection = inner.pool.acquire().await.map_err(failure::of_connection)?;
-        let sql = Arc::clone(&inner.sql.purge);
+        let mut connection = inner.acquire().await?;
         let mut tries = TRIES;
         let row = loop {
             let values = vec![Value::Int(limit)];
-            match fetch(&mut connection, inner.statements, &sql, values).await {
+            match fetch(&mut connection, inner.statements, &inner.sql.purge, values).await {
                 Ok(row) => break row,
                 Err(error) => match failure::of_statement(error) {
                     // Under a strict isolation level a reserve beside it is in its way.

@@ -80,22 +80,25 @@
 //! - sqlx 0.9, re-exported here. On another version, let the store make its pool:
 //!   [`PostgresStore::connect`].
 
+mod effect_connection;
 mod failure;
+mod in_transaction;
 mod inspect;
 mod open;
 mod row;
+mod run_in;
 mod schema;
+mod session;
 mod sql;
 mod statement;
 mod store;
 mod table;
-mod transaction;
 mod wait;
 
+pub use effect_connection::EffectConnection;
+pub use in_transaction::NotCompleted;
+pub use run_in::{Reserved, RunInError, Settled, Transactions};
 pub use sqlx;
 pub use statement::Statements;
 pub use store::PostgresStore;
 pub use table::Table;
-pub use transaction::{
-    EffectConnection, NotCompleted, Reserved, RunInError, Settled, Transactions,
-};

@@ -45,7 +45,8 @@ impl PostgresStore {
         let options: PgConnectOptions = url.parse().map_err(failure::of_connection)?;
         let pool = PgPoolOptions::new()
             .max_connections(connections)
-            .acquire_timeout(Duration::from_secs(2))
+            // Shorter than the executor waits for a call, so that it is told why.
+            .acquire_timeout(Duration::from_millis(1500))
             // A look at each connection before each call would be a second round trip.
             .test_before_acquire(false)
             .before_acquire(|connection, idle| {

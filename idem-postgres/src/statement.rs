@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{AssertSqlSafe, Executor as _};
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Executor as _, Postgres};
 
 /// How statements reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -46,28 +47,15 @@ pub(crate) async fn fetch(
     values: Vec<Value>,
 ) -> Result<Option<PgRow>, sqlx::Error> {
     match statements {
-        Statements::Prepared => {
-            let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
-            let query = values.into_iter().fold(query, |query, value| match value {
-                Value::Bytes(bytes) => query.bind(bytes),
-                Value::OptionalBytes(bytes) => query.bind(bytes),
-                Value::Int(number) => query.bind(number),
-                Value::OptionalInt(number) => query.bind(number),
-                Value::OptionalNumber(number) => query.bind(number.map(|n| n.to_string())),
-                Value::Bool(truth) => query.bind(truth),
-            });
-            query.fetch_optional(connection).await
-        }
+        Statements::Prepared => bound(sql, values).fetch_optional(connection).await,
         Statements::Text => {
-            let text = with_literals(sql, &values);
-            connection
-                .fetch_optional(sqlx::raw_sql(AssertSqlSafe(text)))
-                .await
+            let text = sqlx::raw_sql(AssertSqlSafe(with_literals(sql, &values)));
+            connection.fetch_optional(text).await
         }
     }
 }
 
-/// All rows of a statement.
+/// The same, with all of its rows.
 pub(crate) async fn fetch_all(
     connection: &mut PgConnection,
     statements: Statements,
@@ -75,28 +63,28 @@ pub(crate) async fn fetch_all(
     values: Vec<Value>,
 ) -> Result<Vec<PgRow>, sqlx::Error> {
     match statements {
-        Statements::Prepared => {
-            let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
-            let query = values.into_iter().fold(query, |query, value| match value {
-                Value::Bytes(bytes) => query.bind(bytes),
-                Value::OptionalBytes(bytes) => query.bind(bytes),
-                Value::Int(number) => query.bind(number),
-                Value::OptionalInt(number) => query.bind(number),
-                Value::OptionalNumber(number) => query.bind(number.map(|n| n.to_string())),
-                Value::Bool(truth) => query.bind(truth),
-            });
-            query.fetch_all(connection).await
-        }
+        Statements::Prepared => bound(sql, values).fetch_all(connection).await,
         Statements::Text => {
-            let text = with_literals(sql, &values);
-            connection
-                .fetch_all(sqlx::raw_sql(AssertSqlSafe(text)))
-                .await
+            let text = sqlx::raw_sql(AssertSqlSafe(with_literals(sql, &values)));
+            connection.fetch_all(text).await
         }
     }
 }
 
-/// The statement with its values in it. Bytes are hexadecimal, so nothing in them can end a literal.
+fn bound(sql: &Arc<str>, values: Vec<Value>) -> Query<'static, Postgres, PgArguments> {
+    let query = sqlx::query(AssertSqlSafe(Arc::clone(sql)));
+    values.into_iter().fold(query, |query, value| match value {
+        Value::Bytes(bytes) => query.bind(bytes),
+        Value::OptionalBytes(bytes) => query.bind(bytes),
+        Value::Int(number) => query.bind(number),
+        Value::OptionalInt(number) => query.bind(number),
+        Value::OptionalNumber(number) => query.bind(number.map(|number| number.to_string())),
+        Value::Bool(truth) => query.bind(truth),
+    })
+}
+
+/// The statement with its values in it. Bytes are hexadecimal digits and no more: nothing in them can end a
+/// literal, nor mean something else where `standard_conforming_strings` is off.
 fn with_literals(sql: &str, values: &[Value]) -> String {
     let mut pieces = sql.split('$');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -120,13 +108,13 @@ fn with_literals(sql: &str, values: &[Value]) -> String {
 fn push_literal(text: &mut String, value: &Value) {
     match value {
         Value::Bytes(bytes) | Value::OptionalBytes(Some(bytes)) => {
-            text.reserve(2 * bytes.len() + 12);
-            text.push_str("'\\x");
+            text.reserve(2 * bytes.len() + 20);
+            text.push_str("decode('");
             for byte in bytes {
                 // Writing to a string does not fail.
                 let _ = write!(text, "{byte:02x}");
             }
-            text.push_str("'::bytea");
+            text.push_str("', 'hex')");
         }
         Value::OptionalBytes(None) => text.push_str("NULL::bytea"),
         Value::Int(number) | Value::OptionalInt(Some(number)) => {
@@ -156,8 +144,8 @@ mod tests {
         ];
         assert_eq!(
             with_literals("a = $1 AND b < $2, $3 OR $4 IS $1", &values),
-            "a = '\\x61273b202d2d5c'::bytea AND b < '-5'::bigint, NULL::bytea OR true IS \
-             '\\x61273b202d2d5c'::bytea"
+            "a = decode('61273b202d2d5c', 'hex') AND b < '-5'::bigint, NULL::bytea OR true IS \
+             decode('61273b202d2d5c', 'hex')"
         );
     }
 }

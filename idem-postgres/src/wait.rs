@@ -16,10 +16,10 @@ use crate::statement;
 use crate::store::Inner;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
 /// Instants are in whole milliseconds, and two clocks are read.
 const ROUNDING: Duration = Duration::from_millis(3);
-
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// A record that was looked at.
 #[derive(PartialEq, Eq)]
@@ -66,8 +66,8 @@ async fn look(
         record.scope.as_bytes().into(),
         record.key.as_str().as_bytes().into(),
     ];
-    let sql = Arc::clone(&store.sql.revision);
-    let row = statement::fetch(&mut connection, store.statements, &sql, values).await?;
+    let sql = &store.sql.revision;
+    let row = statement::fetch(&mut connection, store.statements, sql, values).await?;
     let Some(row) = row else { return Ok(None) };
     let seen = Seen {
         token: row.try_get("token")?,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idem_core::{
-    Condition, Entry, Executed, Fingerprint, Idempotency, IdempotencyStore, Inspect, Key, OnLapse,
-    Operation, Outcome, Recorded, ReserveRequest, Response, Scope, Terms, Token, Verdict,
+    Applied, Condition, Entry, Executed, Fingerprint, Idempotency, IdempotencyStore, Inspect, Key,
+    OnLapse, Operation, Outcome, Recorded, ReserveRequest, Response, Scope, Terms, Token, Verdict,
 };
 use idem_postgres::sqlx::postgres::PgConnection;
 use idem_postgres::sqlx::{self, AssertSqlSafe, Connection as _, Executor as _};
@@ -447,4 +447,85 @@ async fn a_savepoint_of_the_handler_is_its_own() {
     let executed = store.run_in(store.pool(), operation("k"), handler).await;
     assert!(is_ran(&executed.unwrap()));
     assert_eq!(world.payments().await, 1);
+}
+
+/// Ends the session of this connection from another one, so that its next statement fails.
+async fn end_session(connection: &mut PgConnection, pool: &sqlx::PgPool) {
+    let row = connection
+        .fetch_one("SELECT pg_backend_pid()")
+        .await
+        .unwrap();
+    let pid: i32 = sqlx::Row::get(&row, 0);
+    let end = format!("SELECT pg_terminate_backend({pid}, 5000)");
+    let end = sqlx::raw_sql(AssertSqlSafe(end));
+    pool.execute(end).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_that_is_lost_before_the_commit_has_not_applied_anything() {
+    let world = World::open(Way::pool(2)).await;
+    let store = &world.0.store;
+    for answers in [true, false] {
+        let (pool, insert) = (store.pool().clone(), world.insert("k"));
+        let handler = async move |mut connection: EffectConnection, _: Reserved| {
+            effect(&mut connection, insert).await;
+            end_session(&mut connection, &pool).await;
+            if answers {
+                Ok(paid())
+            } else {
+                Err("out of stock")
+            }
+        };
+        match store.run_in(store.pool(), operation("k"), handler).await {
+            Err(RunInError::Store(error)) if answers => {
+                assert_eq!(error.applied(), Applied::No, "{error:?}");
+            }
+            // The handler's own error is not lost with the connection.
+            Err(RunInError::Handler("out of stock")) if !answers => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(world.is_vacant("k").await);
+        assert_eq!(world.payments().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_handler_keeps_rolls_back() {
+    let world = World::open(Way::pool(2)).await;
+    let store = &world.0.store;
+    let (keep, mut kept) = tokio::sync::mpsc::channel(1);
+    let insert = world.insert("k");
+    let handler = async move |mut connection: EffectConnection, _: Reserved| {
+        effect(&mut connection, insert).await;
+        keep.send(connection).await.unwrap();
+        Ok::<_, Infallible>(paid())
+    };
+    let refused = store.run_in(store.pool(), operation("k"), handler).await;
+    assert!(matches!(refused, Err(RunInError::Store(error)) if error.is_invalid()));
+    drop(kept.recv().await);
+    assert!(is_ran(&world.pay("k", paid().into()).await.unwrap()));
+    assert_eq!(world.payments().await, 1);
+}
+
+#[tokio::test]
+async fn a_transaction_waits_for_locks_afterwards_as_it_did_before() {
+    let world = World::open(Way::pool(3)).await;
+    let store = &world.0.store;
+    let mut holding = store.pool().begin().await.unwrap();
+    let held = store
+        .reserve_in(&mut holding, &request("held"), Duration::MAX)
+        .await;
+    assert!(matches!(held.unwrap(), Outcome::Reserved { .. }));
+    let mut own = store.pool().begin().await.unwrap();
+    own.execute("SET LOCAL lock_timeout = '7s'").await.unwrap();
+    for (key, is_reserved) in [("free", true), ("held", false)] {
+        let wait = Duration::from_millis(5);
+        let outcome = store
+            .reserve_in(&mut own, &request(key), wait)
+            .await
+            .unwrap();
+        assert_eq!(matches!(outcome, Outcome::Reserved { .. }), is_reserved);
+        let row = own.fetch_one("SHOW lock_timeout").await.unwrap();
+        assert_eq!(sqlx::Row::get::<String, _>(&row, 0), "7s", "{key}");
+    }
 }

@@ -110,11 +110,25 @@ fn names(list: &[u8]) -> impl Iterator<Item = HeaderName> {
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
 }
 
-/// A `Content-Length` that is not the length of the body would break the connection. Without a body it
-/// tells of the body that there would be (`HEAD`, 304), and stays.
+/// Whether a `Content-Length` tells of the body that there would be, and not of the one that is there.
+fn tells_of_another(parts: &Parts, method: &Method, body_length: usize) -> bool {
+    body_length == 0 && (method == Method::HEAD || parts.status == StatusCode::NOT_MODIFIED)
+}
+
+/// The body ended before the length that was declared for it: it is not the whole answer.
+pub(crate) fn is_cut_short(parts: &Parts, method: &Method, body_length: usize) -> bool {
+    let mut lines = parts.headers.get_all(CONTENT_LENGTH).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let declared = line.to_str().ok().and_then(|line| line.parse::<u64>().ok());
+    declared.is_some_and(|declared| declared > body_length as u64)
+        && !tells_of_another(parts, method, body_length)
+}
+
+/// A `Content-Length` that is not the length of the body would break the connection.
 pub(crate) fn mend_content_length(parts: &mut Parts, method: &Method, body_length: usize) {
-    let tells_of_another = method == Method::HEAD || parts.status == StatusCode::NOT_MODIFIED;
-    if tells_of_another && body_length == 0 {
+    if tells_of_another(parts, method, body_length) {
         return;
     }
     let mut lines = parts.headers.get_all(CONTENT_LENGTH).iter();

@@ -82,7 +82,7 @@
 //! | `Set-Cookie`, `WWW-Authenticate`, `Proxy-Authenticate`, `Authentication-Info`, `Proxy-Authentication-Info` | first answer only, unless [asked](IdempotencyLayer::keep_header): they were for who received them |
 //! | `Connection` and what it lists, `Keep-Alive`, `Proxy-Connection`, `TE`, `Transfer-Encoding`, `Upgrade` | never: about one connection (RFC 9110 section 7.6.1) |
 //! | `Date` | never: the server writes a new one |
-//! | `Content-Length` | kept if it is the body's length, or tells of the body that there would be (`HEAD`, 304); otherwise taken off the first answer too, and the server writes the right one |
+//! | `Content-Length` | kept if it is the body's length, or tells of the body that there would be (`HEAD`, 304). If the body is shorter, the answer broke off; otherwise it is taken off the first answer too, and the server writes the right one |
 //! | `Idempotent-Replayed` | taken off requests and first answers, put on replays: no other mark is believed |
 //! | 101 | is no answer: completed without a body, and repeats get 410 |
 //! | extensions | first answer only |

@@ -11,6 +11,12 @@ use crate::outcome::whole_seconds;
 use crate::problem::ProblemKind;
 use crate::settings::{KeySource, Settings};
 
+#[derive(Clone, Debug)]
+struct AnswersKept {
+    limit: usize,
+    within: Duration,
+}
+
 /// What the IETF draft (idempotency-key-header, section 2.5.2) says that a server must publish, from the
 /// live settings of a layer: see [`IdempotencyLayer::policy`](crate::IdempotencyLayer::policy).
 ///
@@ -32,8 +38,8 @@ pub struct Policy {
     headers_not_replayed: Vec<String>,
     store_down: String,
     request_limit: usize,
-    answer_limit: usize,
-    capture_for: Duration,
+    /// None where the layer keeps no answers.
+    answers: Option<AnswersKept>,
     documentation: Option<String>,
     problems: Vec<(ProblemKind, u16, String)>,
 }
@@ -101,10 +107,10 @@ impl Policy {
             headers_not_replayed: texts(&settings.header_rules.not_replayed()),
             store_down: by_layer(store_down),
             request_limit: settings.request_limit,
-            answer_limit: settings
-                .answer_limit
-                .min(settings.idempotency.response_limit()),
-            capture_for: settings.capture_for,
+            answers: (!settings.by_hand).then(|| AnswersKept {
+                limit: settings.answer_limit.min(executor.response_limit()),
+                within: settings.capture_for,
+            }),
             documentation: style.documentation_url.clone(),
             problems: kinds
                 .map(|kind| (kind, style.status_of(kind).as_u16(), style.type_of(kind)))
@@ -138,8 +144,8 @@ impl Policy {
             "headers_not_replayed": self.headers_not_replayed,
             "store_down": self.store_down,
             "largest_request_body": self.request_limit,
-            "largest_answer_kept": self.answer_limit,
-            "longest_answer_kept_seconds": self.capture_for.as_secs(),
+            "largest_answer_kept": self.answers.as_ref().map(|kept| kept.limit),
+            "longest_answer_kept_seconds": self.answers.as_ref().map(|kept| kept.within.as_secs()),
             "replay_header": "Idempotent-Replayed: true",
             "documentation": self.documentation,
             "problems": self.problems.iter().map(problem).collect::<Vec<Value>>(),
@@ -195,13 +201,10 @@ impl fmt::Display for Policy {
             "largest request body",
             &format!("{} bytes", self.request_limit),
         )?;
-        row(
-            "largest answer kept",
-            &format!(
-                "about {} bytes, headers included, whole within {:?}",
-                self.answer_limit, self.capture_for
-            ),
-        )?;
+        if let Some(AnswersKept { limit, within }) = &self.answers {
+            let kept = format!("about {limit} bytes, headers included, whole within {within:?}");
+            row("largest answer kept", &kept)?;
+        }
         if let Some(documentation) = &self.documentation {
             row("documentation", &format!("<{documentation}>"))?;
         }

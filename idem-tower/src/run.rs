@@ -13,7 +13,7 @@ use idem_core::{Executed, Held, Response as Stored, Verdict};
 use tower_service::Service;
 
 use crate::capture::{Captured, capture};
-use crate::header_rules::{REPLAYED, mend_content_length};
+use crate::header_rules::{REPLAYED, is_cut_short, mend_content_length};
 use crate::outcome;
 use crate::recorded::RecordedAnswer;
 use crate::settings::Settings;
@@ -123,6 +123,9 @@ impl Run<'_> {
         let settings = self.settings;
         let capturing = capture(body, settings.answer_limit, settings.capture_for);
         match AssertUnwindSafe(capturing).catch_unwind().await {
+            Ok(Captured::Whole { body, .. }) if is_cut_short(&parts, &self.method, body.len()) => {
+                self.broken_off(held).await
+            }
             Ok(Captured::Whole { body, trailers }) => {
                 mend_content_length(&mut parts, &self.method, body.len());
                 let stored = settings
@@ -148,14 +151,16 @@ impl Run<'_> {
                     standing => self.send(standing),
                 }
             }
-            Ok(Captured::Failed(_)) | Err(_) => {
-                tracing::error!(
-                    record = %held.reservation().operation().record,
-                    "the answer broke off: it is not recorded",
-                );
-                self.failed(held).await
-            }
+            Ok(Captured::Failed(_)) | Err(_) => self.broken_off(held).await,
         }
+    }
+
+    async fn broken_off<R>(&self, held: Held) -> Sent<R> {
+        tracing::error!(
+            record = %held.reservation().operation().record,
+            "the answer broke off: it is not recorded",
+        );
+        self.failed(held).await
     }
 
     /// Recorded first, then sent as it comes: what happens to the body changes nothing any more.

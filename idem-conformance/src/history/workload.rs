@@ -108,12 +108,12 @@ async fn record_round<H: Harness>(
     }
     for phase in 0..PHASES {
         if phase > 0 && time == Time::Moves {
-            let by = HOUR * *random.pick(&[1, 1, 2, 9]).expect("four choices");
+            let by = HOUR * random.one_of([1, 1, 2, 9]);
             recorder.time_moves(by, harness.advance(by)).await;
         }
         barrier.wait().await;
         // Purging beside them changes nothing that anybody could see.
-        recorder.purge_expired(3).await.expect("purge");
+        recorder.purge_expired(3).await.expect("the store purges");
         barrier.wait().await;
     }
     callers.join_all().await;
@@ -205,19 +205,20 @@ impl Known {
             record: self.record.clone(),
             fingerprint: Fingerprint::raw(if random.per_mille(70) { "b" } else { "a" }),
         };
-        let terms = random
-            .pick(&[(0, 1), (0, 8), (1, 3), (1, 8)])
-            .expect("four choices");
+        let (lease_hours, retention_hours) = random.one_of([(0, 1), (0, 8), (1, 3), (1, 8)]);
         let on_lapse = if random.per_mille(200) {
             OnLapse::Hold
         } else {
             OnLapse::RunAgain
         };
         let longest_age = random.per_mille(100).then(|| age(random.below(3) as u32));
-        let request =
-            ReserveRequest::new(operation, token(seen.tokens), terms_of(terms.0, terms.1))
-                .on_lapse(on_lapse)
-                .longest_age(longest_age);
+        let request = ReserveRequest::new(
+            operation,
+            token(seen.tokens),
+            terms_of(lease_hours, retention_hours),
+        )
+        .on_lapse(on_lapse)
+        .longest_age(longest_age);
         seen.requests.push(request.clone());
         request
     }

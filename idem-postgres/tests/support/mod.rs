@@ -55,6 +55,11 @@ impl Way {
 
     pub(crate) async fn connect(self) -> PgPool {
         let options = options().options([("default_transaction_isolation", self.isolation)]);
+        // Where values stand in the statement, it must not matter how strings are read.
+        let options = match self.statements {
+            Statements::Prepared => options,
+            Statements::Text => options.options([("standard_conforming_strings", "off")]),
+        };
         PgPoolOptions::new()
             .max_connections(self.connections)
             .acquire_timeout(Duration::from_secs(20))

@@ -311,3 +311,22 @@ fn the_settings_of_the_executor_show() {
         );
     }
 }
+
+#[test]
+fn by_hand_it_promises_nothing_that_only_the_handler_can_keep() {
+    let (layer, _, _) = layer();
+    let policy = layer.by_hand().policy();
+    let json = as_json(&policy);
+    for what in [
+        "in_flight",
+        "after_interruption",
+        "answers_kept",
+        "store_down",
+    ] {
+        assert_eq!(json[what], "as the handler decides", "{what}");
+    }
+    for what in ["largest_answer_kept", "longest_answer_kept_seconds"] {
+        assert_eq!(json[what], Value::Null, "{what}");
+    }
+    assert!(!policy.to_markdown().contains("largest answer kept"));
+}

@@ -135,7 +135,27 @@ fn body(case: &Case) -> BodyIs {
             return BodyIs::TooLarge;
         }
     }
-    BodyIs::Whole
+    match declared(case) {
+        Some(declared) if declared > length as u64 && !is_of_another(case, length) => {
+            BodyIs::Broken
+        }
+        _ => BodyIs::Whole,
+    }
+}
+
+/// The length that the handler has declared, if it said one thing only.
+fn declared(case: &Case) -> Option<u64> {
+    let mut lines = case.headers.get_all("content-length").iter();
+    let line = lines.next()?;
+    if lines.next().is_some() {
+        return None;
+    }
+    std::str::from_utf8(line.as_bytes()).ok()?.parse().ok()
+}
+
+/// Without a body the length tells of the one that there would be.
+fn is_of_another(case: &Case, length: usize) -> bool {
+    length == 0 && (case.method == "HEAD" || case.status == 304)
 }
 
 /// What the handler gave, as far as its body goes.
@@ -167,9 +187,7 @@ pub(crate) fn first_headers(case: &Case, read_before: bool) -> HeaderMap {
     let lines = case.headers.get_all("content-length").iter();
     let lengths: Vec<_> = lines.map(HeaderValue::as_bytes).collect();
     let right = lengths == [length.to_string().as_bytes()];
-    // Without a body it tells of the one that there would be.
-    let of_another = length == 0 && (case.method == "HEAD" || case.status == 304);
-    let stays = right || of_another || !read_before;
+    let stays = right || is_of_another(case, length) || !read_before;
     let lines = case.headers.iter();
     let lines = lines.filter(|(name, _)| match name.as_str() {
         "idempotent-replayed" => false,

@@ -1,23 +1,23 @@
-//! Key and effect in one transaction: they commit together, or not at all.
+//! Key and effect in one transaction that the library begins: they commit together, or not at all.
 
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Completion, DerivedKey, Error, Executed, Holder, OnLapse, Operation, Outcome, Progress,
-    Recorded, Replay, Reservation, ReserveRequest, Response, Terms, Token,
+    Answer, Applied, DerivedKey, Error, Executed, Holder, OnLapse, Operation, Outcome, Progress,
+    Recorded, ReserveRequest, Response, Terms, Token,
 };
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Executor as _, PgPool, Postgres, Transaction};
+use sqlx::{PgPool, Postgres, Transaction};
 
-use crate::PostgresStore;
-use crate::failure::{self, Failure};
-use crate::store::{LOCK_WAIT, Session, TRIES, blocked};
+use crate::effect_connection::Home;
+use crate::failure;
+use crate::in_transaction::run;
+use crate::session::TRIES;
+use crate::store::LOCK_WAIT;
+use crate::{EffectConnection, NotCompleted, PostgresStore};
 
 /// What a handler in a [transaction](Transactions::run_in) says of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,49 +72,6 @@ impl Reserved {
     }
 }
 
-/// The connection of the transaction that a handler's effect belongs to: use it as a `&mut PgConnection`
-/// (`&mut *connection`). It must not outlive the handler, and must not be committed or rolled back by hand;
-/// savepoints (sqlx's nested transactions) are the handler's own.
-pub struct EffectConnection {
-    /// Taken when it is dropped.
-    transaction: Option<Transaction<'static, Postgres>>,
-    home: Home,
-}
-
-/// Where a transaction goes when its handler is done with it.
-type Home = Arc<Mutex<Option<Transaction<'static, Postgres>>>>;
-
-impl Deref for EffectConnection {
-    type Target = PgConnection;
-
-    fn deref(&self) -> &PgConnection {
-        self.transaction
-            .as_ref()
-            .expect("it is there until it is dropped")
-    }
-}
-
-impl DerefMut for EffectConnection {
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        self.transaction
-            .as_mut()
-            .expect("it is there until it is dropped")
-    }
-}
-
-impl Drop for EffectConnection {
-    fn drop(&mut self) {
-        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
-        *home = self.transaction.take();
-    }
-}
-
-impl fmt::Debug for EffectConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EffectConnection(..)")
-    }
-}
-
 /// How operations run in transactions: from [`PostgresStore::transactions`].
 #[derive(Clone, Debug)]
 #[must_use = "call `run_in`"]
@@ -166,36 +123,6 @@ impl<E> From<Error> for RunInError<E> {
     }
 }
 
-/// Why a record was not completed in a transaction of one's own: **roll it back**.
-#[derive(Debug)]
-pub enum NotCompleted {
-    /// Another answer stands.
-    Standing(Replay),
-    /// Another attempt took the operation over, or it was settled.
-    Superseded,
-    /// Postgres refused. The transaction has failed.
-    Store(Error),
-}
-
-impl fmt::Display for NotCompleted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Standing(_) => "another answer stands: roll the transaction back",
-            Self::Superseded => "another attempt owns the operation: roll the transaction back",
-            Self::Store(_) => "the record could not be completed: roll the transaction back",
-        })
-    }
-}
-
-impl StdError for NotCompleted {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::Store(error) => Some(error),
-            Self::Standing(_) | Self::Superseded => None,
-        }
-    }
-}
-
 impl PostgresStore {
     /// Runs operations in transactions, with the default [`Terms`]; a second request with the same key is
     /// refused at once.
@@ -224,119 +151,6 @@ impl PostgresStore {
         E: Send + 'static,
     {
         self.transactions().run_in(pool, operation, handler).await
-    }
-
-    /// Completes the record of `reservation` inside a transaction of the caller's own, which then commits:
-    /// the third step of *reserve and commit; call the provider with the derived key; record the result
-    /// and the completion together*.
-    ///
-    /// It stops the heartbeat for good. Under REPEATABLE READ or SERIALIZABLE call
-    /// [`Reservation::stop_heartbeat`] before the transaction begins, or a renewal after its snapshot
-    /// makes it fail (SQLSTATE 40001). After the commit tell the executor by
-    /// [`Verdict::AlreadyRecorded`](idem_core::Verdict::AlreadyRecorded), or answer with `idem_tower`'s
-    /// `RecordedAnswer`.
-    ///
-    /// Gives for how long the answer is remembered.
-    ///
-    /// # Errors
-    /// [`NotCompleted`]: roll the transaction back.
-    ///
-    /// Dropped: the transaction is to be rolled back, too.
-    pub async fn complete_in(
-        &self,
-        connection: &mut PgConnection,
-        reservation: &Reservation,
-        answer: &Answer,
-    ) -> Result<Duration, NotCompleted> {
-        reservation.stop_heartbeat().await;
-        self.complete_held_in(connection, reservation.holder(), answer)
-            .await
-    }
-
-    /// The same for a reservation that has no heartbeat: one made by [`reserve_in`](Self::reserve_in).
-    ///
-    /// # Errors
-    /// As for [`complete_in`](Self::complete_in).
-    pub async fn complete_held_in(
-        &self,
-        connection: &mut PgConnection,
-        holder: &Holder,
-        answer: &Answer,
-    ) -> Result<Duration, NotCompleted> {
-        let mut session = self.session_in(connection);
-        let completed = session.try_complete(holder, answer).await;
-        match completed.map_err(|failure| NotCompleted::Store(failure.into_error()))? {
-            Some(Completion::Completed { remembered_for }) => Ok(remembered_for),
-            Some(Completion::AlreadyCompleted(replay)) => Err(NotCompleted::Standing(replay)),
-            Some(Completion::Superseded) | None => Err(NotCompleted::Superseded),
-        }
-    }
-
-    /// Reserves inside a transaction of the caller's own: the first of the parts that
-    /// [`run_in`](Self::run_in) is made of. The last is [`complete_held_in`](Self::complete_held_in).
-    ///
-    /// A request that meets the reservation before its commit waits for `wait`, then it is a conflict. The
-    /// transaction stays usable in any case: the reservation is tried in a savepoint.
-    ///
-    /// # Errors
-    /// Those of the store. The transaction has failed: roll it back.
-    ///
-    /// Dropped: the transaction is to be rolled back.
-    pub async fn reserve_in(
-        &self,
-        connection: &mut PgConnection,
-        request: &ReserveRequest,
-        wait: Duration,
-    ) -> Result<Outcome, Error> {
-        let wait = wait.as_millis().max(1);
-        let refused = |error| failure::of_statement(error).into_error();
-        let begin = format!("SAVEPOINT idem_reserve; SET LOCAL lock_timeout = {wait}");
-        run(connection, begin).await.map_err(refused)?;
-        let reserved = self.reserve_again_and_again(connection, request).await;
-        // What the transaction does afterwards waits as it did before.
-        let end = match &reserved {
-            Ok(_) => "SET LOCAL lock_timeout TO DEFAULT; RELEASE SAVEPOINT idem_reserve",
-            Err(_) => "ROLLBACK TO SAVEPOINT idem_reserve; RELEASE SAVEPOINT idem_reserve",
-        };
-        match reserved {
-            Err(Failure::Other(error)) => Err(error),
-            Err(Failure::Blocked(_)) => {
-                run(connection, end.to_owned()).await.map_err(refused)?;
-                Ok(blocked(request.terms))
-            }
-            // In this snapshot the record will never be seen: the whole transaction has to begin anew.
-            Err(failure @ Failure::Collided(_)) => Err(failure.into_error()),
-            Ok(outcome) => {
-                run(connection, end.to_owned()).await.map_err(refused)?;
-                Ok(outcome)
-            }
-        }
-    }
-
-    async fn reserve_again_and_again(
-        &self,
-        connection: &mut PgConnection,
-        request: &ReserveRequest,
-    ) -> Result<Outcome, Failure> {
-        let mut session = self.session_in(connection);
-        for _ in 0..TRIES {
-            if let Some(outcome) = session.try_reserve(request).await? {
-                return Ok(outcome);
-            }
-        }
-        Err(Failure::Other(Error::unavailable(
-            "the record of the operation changes all the time",
-            "others were faster at each try",
-        )))
-    }
-
-    fn session_in<'a>(&'a self, connection: &'a mut PgConnection) -> Session<'a> {
-        let inner = self.inner();
-        Session {
-            connection,
-            statements: inner.statements,
-            sql: &inner.sql_in_transaction,
-        }
     }
 }
 
@@ -406,17 +220,13 @@ impl Transactions {
         };
         let holder = reserved.holder().clone();
         // What the handler writes can be rolled back alone.
-        run(&mut transaction, "SAVEPOINT idem_effect".to_owned())
+        let savepoint = "SAVEPOINT idem_effect".to_owned();
+        run(&mut transaction, savepoint)
             .await
-            .map_err(refused)?;
+            .map_err(uncommitted)?;
         let home = Home::default();
-        let effect = EffectConnection {
-            transaction: Some(transaction),
-            home: Arc::clone(&home),
-        };
-        let settled = handler(effect, reserved).await;
-        let back = home.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut transaction) = back else {
+        let settled = handler(home.lend(transaction), reserved).await;
+        let Some(mut transaction) = home.take() else {
             // Whoever has it drops it some time, and it rolls back.
             return Err(RunInError::Store(Error::invalid(
                 "the handler has kept its connection: it must not outlive the handler",
@@ -424,43 +234,44 @@ impl Transactions {
         };
         match settled.map(Into::into) {
             Err(error) => {
-                transaction.rollback().await.map_err(refused)?;
+                roll_back(transaction).await;
                 Err(RunInError::Handler(error))
             }
             Ok(Settled::Complete(response)) => self.commit(transaction, &holder, response).await,
             Ok(Settled::CompleteWithoutEffect(response)) => {
-                run(
-                    &mut transaction,
-                    "ROLLBACK TO SAVEPOINT idem_effect".to_owned(),
-                )
-                .await
-                .map_err(refused)?;
+                let without = "ROLLBACK TO SAVEPOINT idem_effect".to_owned();
+                run(&mut transaction, without).await.map_err(uncommitted)?;
                 self.commit(transaction, &holder, response).await
             }
             Ok(Settled::RollBack(response)) => {
-                transaction.rollback().await.map_err(refused)?;
+                roll_back(transaction).await;
                 let recorded = Recorded::Released;
                 Ok(Executed::Ran { response, recorded })
             }
         }
     }
 
-    /// Begins, and reserves. A transaction whose snapshot cannot see the winner begins anew: nothing has
-    /// happened in it.
+    /// Begins, and reserves. A transaction whose snapshot cannot see the winner, or that lost its
+    /// connection, begins anew: nothing has happened in it.
     async fn begin(&self, pool: &PgPool, operation: &Operation) -> Result<Begun, Error> {
         let request = ReserveRequest::new(operation.clone(), Token::random(), self.terms)
             .on_lapse(OnLapse::RunAgain);
         let mut tries = TRIES;
         loop {
-            let mut transaction = pool.begin().await.map_err(failure::of_connection)?;
+            let begun = pool.begin().await;
+            let mut transaction = begun.map_err(failure::of_connection)?;
             let reserving = self.store.reserve_in(&mut transaction, &request, self.wait);
             let outcome = match reserving.await {
+                Ok(outcome) => outcome,
                 Err(error) if error.is_transient() && tries > 0 => {
-                    transaction.rollback().await.map_err(refused)?;
+                    roll_back(transaction).await;
                     tries -= 1;
                     continue;
                 }
-                outcome => outcome?,
+                Err(error) => {
+                    roll_back(transaction).await;
+                    return Err(not_applied(error));
+                }
             };
             let executed = match outcome {
                 Outcome::Reserved { attempt, progress } => {
@@ -476,7 +287,7 @@ impl Transactions {
                 Outcome::Conflict { retry_after } => Executed::Conflict { retry_after },
                 Outcome::Mismatch => Executed::Mismatch,
             };
-            transaction.rollback().await.map_err(refused)?;
+            roll_back(transaction).await;
             return Ok(Begun::Not(executed));
         }
     }
@@ -493,19 +304,20 @@ impl Transactions {
             .complete_held_in(&mut transaction, holder, &answer);
         let remembered_for = match completing.await {
             Ok(remembered_for) => remembered_for,
-            Err(NotCompleted::Standing(replay)) => {
-                transaction.rollback().await.map_err(refused)?;
-                return Ok(Executed::Replayed(replay));
+            Err(not_completed) => {
+                roll_back(transaction).await;
+                return match not_completed {
+                    NotCompleted::Standing(replay) => Ok(Executed::Replayed(replay)),
+                    NotCompleted::Superseded => Ok(Executed::Conflict {
+                        retry_after: Some(Duration::from_secs(1)),
+                    }),
+                    NotCompleted::Store(error) => Err(RunInError::Store(not_applied(error))),
+                };
             }
-            Err(NotCompleted::Superseded) => {
-                transaction.rollback().await.map_err(refused)?;
-                return Ok(Executed::Conflict {
-                    retry_after: Some(Duration::from_secs(1)),
-                });
-            }
-            Err(NotCompleted::Store(error)) => return Err(error.into()),
         };
-        transaction.commit().await.map_err(refused)?;
+        // The one statement whose answer, if it is lost, leaves open what has happened.
+        let committed = transaction.commit().await;
+        committed.map_err(|error| failure::of_statement(error).into_error())?;
         let recorded = Recorded::Completed { remembered_for };
         Ok(Executed::Ran { response, recorded })
     }
@@ -516,12 +328,19 @@ enum Begun {
     Not(Executed),
 }
 
-fn refused(error: sqlx::Error) -> Error {
-    failure::of_statement(error).into_error()
+/// If the server cannot be told, it has lost the connection, and rolls back by itself.
+async fn roll_back(transaction: Transaction<'static, Postgres>) {
+    let _ = transaction.rollback().await;
 }
 
-/// Several statements without values, in one round trip.
-async fn run(connection: &mut PgConnection, statements: String) -> Result<(), sqlx::Error> {
-    let statements = sqlx::raw_sql(AssertSqlSafe(statements));
-    connection.execute(statements).await.map(|_| ())
+fn uncommitted(error: sqlx::Error) -> Error {
+    not_applied(failure::of_statement(error).into_error())
+}
+
+/// Before the commit was sent, nothing can have been applied, whatever became of the connection.
+fn not_applied(error: Error) -> Error {
+    match error.applied() {
+        Applied::No => error,
+        Applied::Unknown => Error::unavailable("nothing was committed", error),
+    }
 }
