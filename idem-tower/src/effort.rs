@@ -15,5 +15,10 @@ pub(crate) fn proptest_config(cases: u32) -> Config {
             .expect("IDEM_EFFORT is a whole number from 1")
             .get()
     });
-    Config::with_cases(cases.saturating_mul(factor))
+    Config {
+        cases: cases.saturating_mul(factor),
+        // What fails is printed, smallest first, and becomes a test of its own.
+        failure_persistence: None,
+        ..Config::default()
+    }
 }
