@@ -119,6 +119,7 @@ mod terms;
 mod test_support;
 mod time;
 mod token;
+mod transacted;
 mod waiters;
 
 /// The attribute that implementations of this crate's traits need, in the version that fits.
@@ -150,3 +151,4 @@ pub use store::IdempotencyStore;
 pub use terms::{OnLapse, Terms};
 pub use time::{Clock, ManualClock, MonotonicClock, Timestamp};
 pub use token::Token;
+pub use transacted::{Reserved, RunInError, Settled};

@@ -206,3 +206,17 @@ impl From<Response> for Answer {
         Self::Full(response)
     }
 }
+
+/// The body is shared, not copied.
+impl From<&Response> for Answer {
+    fn from(response: &Response) -> Self {
+        Self::Full(response.clone())
+    }
+}
+
+/// The body is shared, not copied.
+impl From<&Self> for Answer {
+    fn from(answer: &Self) -> Self {
+        answer.clone()
+    }
+}

@@ -64,8 +64,9 @@ impl PostgresStore {
         &self,
         connection: &mut PgConnection,
         reservation: &Reservation,
-        answer: &Answer,
+        answer: impl Into<Answer>,
     ) -> Result<Duration, NotCompleted> {
+        let answer = answer.into();
         reservation.stop_heartbeat().await;
         self.complete_held_in(connection, reservation.holder(), answer)
             .await
@@ -79,10 +80,11 @@ impl PostgresStore {
         &self,
         connection: &mut PgConnection,
         holder: &Holder,
-        answer: &Answer,
+        answer: impl Into<Answer>,
     ) -> Result<Duration, NotCompleted> {
+        let answer = answer.into();
         let mut session = self.inner().session_in(connection);
-        let completed = session.try_complete(holder, answer).await;
+        let completed = session.try_complete(holder, &answer).await;
         match completed.map_err(|failure| NotCompleted::Store(failure.into_error()))? {
             Some(Completion::Completed { remembered_for }) => Ok(remembered_for),
             Some(Completion::AlreadyCompleted(replay)) => Err(NotCompleted::Standing(replay)),

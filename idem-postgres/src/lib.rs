@@ -96,8 +96,9 @@ mod table;
 mod wait;
 
 pub use effect_connection::EffectConnection;
+pub use idem_core::{Reserved, RunInError, Settled};
 pub use in_transaction::NotCompleted;
-pub use run_in::{Reserved, RunInError, Settled, Transactions};
+pub use run_in::Transactions;
 pub use sqlx;
 pub use statement::Statements;
 pub use store::PostgresStore;

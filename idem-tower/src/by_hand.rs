@@ -1,5 +1,6 @@
 //! For handlers that run reserve, effect and completion by themselves, in one transaction.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
-use idem_core::{Applied, Error, Executed, Operation, Replay, Response as Stored};
+use idem_core::{Applied, Error, Executed, Operation, Replay, Response as Stored, RunInError};
 
 use crate::AnswerBody;
 use crate::outcome;
@@ -63,6 +64,44 @@ impl Idempotent {
     /// The answer to what became of the request: its own, a replay (marked so), a conflict, a mismatch.
     pub fn answer(&self, executed: Executed) -> Response<AnswerBody> {
         outcome::response(&self.settings, &self.method, executed)
+    }
+
+    /// The answer to what became of a run in one transaction of the store, such as `PostgresStore::run_in`.
+    ///
+    /// If the commit may or may not have happened, or the handler panicked or was lost, that is a 500
+    /// `outcome-unknown`: the same request, sent again, finds out.
+    ///
+    /// ```
+    /// # use http::{Response, StatusCode};
+    /// # use idem_core::{Executed, RunInError};
+    /// # use idem_tower::{AnswerBody, Idempotent};
+    /// # fn answer(idempotent: &Idempotent, ran: Result<Executed, RunInError<std::fmt::Error>>)
+    /// # -> Result<Response<AnswerBody>, StatusCode> {
+    /// idempotent.answer_run(ran).map_err(|_failed| StatusCode::INTERNAL_SERVER_ERROR)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The handler's own: everything was rolled back, and what its caller is told is the application's
+    /// choice.
+    pub fn answer_run<E>(
+        &self,
+        ran: Result<Executed, RunInError<E>>,
+    ) -> Result<Response<AnswerBody>, E> {
+        match ran {
+            Ok(executed) => Ok(self.answer(executed)),
+            Err(RunInError::Handler(error)) => Err(error),
+            Err(RunInError::Store(error)) => {
+                let record = &self.operation.record;
+                tracing::error!(%record, error = &error as &dyn StdError, "it did not commit");
+                Ok(self.store_failed(&error))
+            }
+            Err(RunInError::Panicked(_) | RunInError::Cancelled) => {
+                let record = &self.operation.record;
+                tracing::error!(%record, "the handler panicked, or the runtime shut down");
+                Ok(outcome::unknown(&self.settings))
+            }
+        }
     }
 
     /// The answer that stands, marked as a replay.

@@ -9,8 +9,9 @@ mod commands;
 mod server;
 
 use commands::Command;
-use server::Server;
+use server::{ANY_PORT, Server};
 use std::process;
+use testkit::Postgres;
 
 /// How a command of the README is verified.
 #[derive(Clone, Copy)]
@@ -21,6 +22,8 @@ enum Check {
     Listed,
     /// It starts a server for the commands that follow; here on a free port.
     Serves,
+    /// The same, on a throwaway database instead of the one that its last word names.
+    ServesOnPostgres,
     /// The server that was started gives the answers in the `# =>` comments.
     Answers,
 }
@@ -32,6 +35,10 @@ const TABLE: &[(&str, Check)] = &[
     ("cargo run --example custom_store", Check::Exits(0)),
     ("cargo run --example by_hand", Check::Exits(0)),
     ("cargo run --example payments -- serve", Check::Serves),
+    (
+        "cargo run --example axum_postgres -- postgres://postgres@localhost/postgres",
+        Check::ServesOnPostgres,
+    ),
     ("curl *", Check::Answers),
 ];
 
@@ -45,6 +52,7 @@ fn every_command_does_what_the_readme_says() {
         strays.join("\n")
     );
     let mut server = None;
+    let mut database = None;
     for command in &commands {
         let (_, check) = TABLE
             .iter()
@@ -53,7 +61,18 @@ fn every_command_does_what_the_readme_says() {
         match check {
             Check::Exits(code) => exits(&command.line, *code),
             Check::Listed => is_listed(&command.line),
-            Check::Serves => server = Some(Server::start(cargo(&command.line))),
+            Check::Serves => {
+                let mut serve = cargo(&command.line);
+                serve.args(["--listen", ANY_PORT]);
+                server = Some(Server::start(serve));
+            }
+            Check::ServesOnPostgres => {
+                let (start, _) = command.line.rsplit_once(' ').unwrap();
+                let mut serve = cargo(start);
+                let database = database.insert(Postgres::start());
+                serve.args([&database.url(), ANY_PORT]);
+                server = Some(Server::start(serve));
+            }
             Check::Answers => {
                 let server: &Server = server
                     .as_ref()

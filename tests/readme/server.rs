@@ -5,6 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+/// A free one, whichever that is.
+pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
+
 /// Long enough for a first build.
 const START: Duration = Duration::from_secs(600);
 
@@ -14,11 +17,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Runs `command` on a free port and waits for the address in its first line.
+    /// Runs `command`, which listens on [`ANY_PORT`], and waits for the address in its first line.
     pub(crate) fn start(mut command: Command) -> Self {
-        command
-            .args(["--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped());
+        command.stdout(Stdio::piped());
         let mut server = Self {
             child: command.spawn().unwrap(),
             address: String::new(),

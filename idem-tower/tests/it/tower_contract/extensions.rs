@@ -1,10 +1,12 @@
 //! What handlers find in their requests, and what they may leave in their answers.
 
+use std::time::Duration;
+
 use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
 use idem_core::{
-    Answer, Completion, Condition, Error, Idempotency, IdempotencyStore as _, Key, MemoryStore,
-    Reservation, Response as Stored, Scope,
+    Answer, Completion, Condition, Error, Executed, Idempotency, IdempotencyStore as _, Key,
+    MemoryStore, Recorded, Reservation, Response as Stored, RunInError, Scope,
 };
 use idem_tower::{IdempotencyLayer, Idempotent, RecordedAnswer};
 use tower::{Layer as _, ServiceExt as _};
@@ -40,6 +42,69 @@ async fn a_handler_finds_its_reservation_or_what_it_needs_to_reserve_by_hand() {
     assert_eq!(send(&guarded, "k").await.body, "(true, false)");
     assert_eq!(send(&by_hand, "k").await.body, "(false, true)");
     assert_eq!(send(&unguarded, "k").await.body, "(false, false)");
+}
+
+/// The ends of a run in one transaction, and what each is answered with.
+#[tokio::test]
+async fn a_run_in_one_transaction_is_answered_by_its_end() {
+    type Ran = Result<Executed, RunInError<&'static str>>;
+    let paid = |request: &super::Asked| request.extensions().get::<Idempotent>().unwrap().clone();
+    let ends: [(&str, fn() -> Ran, u16, &str); 6] = [
+        ("ran", || Ok(ran("paid")), 201, "paid"),
+        ("mismatch", || Ok(Executed::Mismatch), 422, "key-reused"),
+        (
+            "nothing was committed",
+            || Err(Error::unavailable("away", "x").into()),
+            503,
+            "store-unavailable",
+        ),
+        (
+            "the commit's answer was lost",
+            || Err(Error::unknown_outcome("lost", "x").into()),
+            500,
+            "outcome-unknown",
+        ),
+        (
+            "the handler panicked",
+            || Err(RunInError::Panicked(Box::new("x"))),
+            500,
+            "outcome-unknown",
+        ),
+        (
+            "the handler failed",
+            || Err(RunInError::Handler("out")),
+            418,
+            "out",
+        ),
+    ];
+    for (end, ran, status, said) in ends {
+        let (_, layer) = gated_layer();
+        let service = layer.by_hand().layer(handler(move |request| async move {
+            match paid(&request).answer_run(ran()) {
+                Ok(answer) => {
+                    answer.map(|body| body.map_err(|never| match never {}).boxed_unsync())
+                }
+                Err(own) => {
+                    let mut answer = Response::new(full(own));
+                    *answer.status_mut() = StatusCode::IM_A_TEAPOT;
+                    answer
+                }
+            }
+        }));
+        let answer = send(&service, "k").await;
+        assert_eq!(answer.status, status, "{end}");
+        let body = String::from_utf8_lossy(&answer.body);
+        assert!(body.contains(said), "{end}: {body}");
+    }
+}
+
+fn ran(body: &'static str) -> Executed {
+    Executed::Ran {
+        response: Stored::new(201).body(body),
+        recorded: Recorded::Completed {
+            remembered_for: Duration::from_secs(1),
+        },
+    }
 }
 
 #[tokio::test]
