@@ -7,6 +7,8 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../examples/payments/gate.rs"]
+mod gate;
 #[path = "payments/http.rs"]
 mod http;
 #[path = "../examples/payments/payment.rs"]
@@ -15,7 +17,7 @@ mod payment;
 mod principal;
 #[path = "../examples/payments/problem.rs"]
 mod problem;
-#[path = "../examples/payments/provider/mod.rs"]
+#[path = "../examples/payments/provider.rs"]
 mod provider;
 #[path = "../examples/payments/server.rs"]
 mod server;

@@ -41,8 +41,17 @@ impl Connection {
         key: Option<&str>,
         body: &str,
     ) -> Result<Answer, Failure> {
-        let mut request =
-            Request::post("/payments").header("authorization", format!("Bearer {client}"));
+        self.post("/payments", client, key, body).await
+    }
+
+    pub(crate) async fn post(
+        self,
+        path: &str,
+        client: &str,
+        key: Option<&str>,
+        body: &str,
+    ) -> Result<Answer, Failure> {
+        let mut request = Request::post(path).header("authorization", format!("Bearer {client}"));
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
         }

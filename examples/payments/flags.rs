@@ -13,6 +13,7 @@ use crate::store::StoreUrl;
 pub(crate) const HELP: &str = "\
 payments                                           play the story
 payments --sabotage forget|no-token|global-scope   play it on a wrong store
+payments --store postgres://USER@HOST/DATABASE     and with payments in that database
 payments serve                                     serve, with any of:
     --listen 127.0.0.1:3000
     --store memory|postgres://USER@HOST/DATABASE
@@ -29,8 +30,15 @@ const SERVE_FLAGS: &str = "--listen, --store, --lease, --retention, --on-conflic
 #[derive(Debug)]
 pub(crate) enum Command {
     Help,
-    Story { sabotage: Option<Sabotage> },
+    Story(Story),
     Serve(Serve),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Story {
+    pub(crate) sabotage: Option<Sabotage>,
+    /// Where the scenes play that do not play in memory.
+    pub(crate) store: Option<StoreUrl>,
 }
 
 #[derive(Debug)]
@@ -61,16 +69,28 @@ impl Default for Serve {
 }
 
 pub(crate) fn parse(mut args: Parser) -> Result<Command, String> {
-    let mut sabotage = None;
+    let mut story = Story::default();
     while let Some(arg) = next(&mut args)? {
         match arg {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
-            Arg::Long("sabotage") => sabotage = Some(value(&mut args, "--sabotage", str::parse)?),
-            Arg::Value(word) if word == "serve" && sabotage.is_none() => return parse_serve(args),
-            other => return Err(unexpected(other, "nothing, serve, --sabotage or --help")),
+            Arg::Long("sabotage") => {
+                story.sabotage = Some(value(&mut args, "--sabotage", str::parse)?);
+            }
+            Arg::Long("store") => story.store = Some(value(&mut args, "--store", str::parse)?),
+            Arg::Value(word)
+                if word == "serve" && story.sabotage.is_none() && story.store.is_none() =>
+            {
+                return parse_serve(args);
+            }
+            other => {
+                return Err(unexpected(
+                    other,
+                    "nothing, serve, --sabotage, --store or --help",
+                ));
+            }
         }
     }
-    Ok(Command::Story { sabotage })
+    Ok(Command::Story(story))
 }
 
 fn parse_serve(mut args: Parser) -> Result<Command, String> {

@@ -3,10 +3,12 @@
 //! - `cargo run --example payments` plays a story over real HTTP against itself, and says of every
 //!   scene whether it came out as expected.
 //! - `cargo run --example payments -- --sabotage forget` plays it on a wrong store.
+//! - `cargo run --example payments -- --store postgres://USER@HOST/DATABASE` adds the scenes in which the
+//!   payment is in the same database, and commits together with its key.
 //! - `cargo run --example payments -- serve` serves.
 //!
 //! Read `server.rs` first, the part to copy: how a route is made retry-safe. Then `payment.rs`, the
-//! handler. The same by hand, without the layer, is `examples/by_hand.rs`.
+//! handler, and `transfer.rs` for a payment in one's own database. The same by hand, without the layer, is `examples/by_hand.rs`.
 
 #![allow(
     clippy::print_stdout,
@@ -16,6 +18,7 @@
 
 mod client;
 mod flags;
+mod gate;
 mod payment;
 mod principal;
 mod problem;
@@ -27,6 +30,7 @@ mod server;
 mod stage;
 mod store;
 mod story;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -39,7 +43,7 @@ async fn main() -> ExitCode {
             println!("{}", flags::HELP);
             Ok(ExitCode::SUCCESS)
         }
-        Ok(Command::Story { sabotage }) => Ok(story::play(sabotage).await),
+        Ok(Command::Story(story)) => story::play(story).await,
         Ok(Command::Serve(flags)) => serve::serve(flags).await,
         Err(wrong) => Err(wrong),
     };

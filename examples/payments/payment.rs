@@ -16,10 +16,10 @@ pub(crate) const CHARGE: &str = "charge";
 
 /// What a client asks for. Amounts stay decimal text: no payment ever goes through a float.
 #[derive(Debug, Deserialize)]
-struct Request {
-    amount: String,
-    currency: String,
-    customer_id: String,
+pub(crate) struct Request {
+    pub(crate) amount: String,
+    pub(crate) currency: String,
+    pub(crate) customer_id: String,
 }
 
 /// What a client gets.
@@ -89,7 +89,7 @@ pub(crate) fn paid(charge: &Charge, attempt: u32) -> String {
 
 impl Request {
     /// The payment that a body asks for, or what is wrong with it and what is allowed.
-    fn read(body: &[u8]) -> Result<Self, String> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
         let request: Self = serde_json::from_slice(body).map_err(|error| {
             format!("{error}; the body is JSON with the strings amount, currency and customer_id")
         })?;

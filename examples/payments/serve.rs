@@ -13,15 +13,15 @@ use tokio::time::timeout;
 
 use crate::flags::Serve;
 use crate::provider::Provider;
-use crate::server;
+use crate::{server, transfer};
 
 /// How long a shutdown waits for each of: open connections, and payments that run or are unrecorded.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves until a signal. `Err`: what is wrong with the flags, in one line.
 pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
-    let store = flags.store.open().await?;
-    let idempotency = Idempotency::builder(store)
+    let opened = flags.store.open().await?;
+    let idempotency = Idempotency::builder(opened.store)
         .lease(flags.lease)
         .retention(flags.retention)
         .on_conflict(flags.on_conflict)
@@ -47,8 +47,11 @@ pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
     announce(address);
 
     let (stop, stopped) = oneshot::channel::<()>();
-    let serving = axum::serve(listener, server::router(provider, layer.clone()))
-        .with_graceful_shutdown(async { _ = stopped.await });
+    let mut router = server::router(provider, layer.clone());
+    if let Some(transfers) = opened.transfers {
+        router = router.merge(transfer::router(transfers, layer.clone()));
+    }
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async { _ = stopped.await });
     let serving = tokio::spawn(serving.into_future());
     stopping.await;
     drop(stop);

@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::{Answer, Connection, Failure};
-use crate::provider::{HeldCalls, Provider};
+use crate::gate::HeldCalls;
+use crate::provider::Provider;
 use crate::sabotage::Sabotage;
 use crate::server;
 

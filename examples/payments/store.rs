@@ -8,12 +8,21 @@ use idem_postgres::sqlx::PgPool;
 use idem_postgres::{PostgresStore, Table};
 use idempotency::{Error, IdempotencyStore, MemoryStore};
 
+use crate::transfer::Transfers;
+
 /// Which store to open, as `--store` names it.
 #[derive(Clone, Debug)]
 pub(crate) enum StoreUrl {
     Memory,
     /// The database's address. The table of records is made if it is not there.
     Postgres(String),
+}
+
+/// An open store, and what else its database is good for.
+pub(crate) struct Opened {
+    pub(crate) store: Arc<dyn IdempotencyStore>,
+    /// Payments whose effect is in the database of the store.
+    pub(crate) transfers: Option<Transfers>,
 }
 
 impl FromStr for StoreUrl {
@@ -30,9 +39,12 @@ impl FromStr for StoreUrl {
 
 impl StoreUrl {
     /// Opens the store, or says in one line why that failed.
-    pub(crate) async fn open(self) -> Result<Arc<dyn IdempotencyStore>, String> {
+    pub(crate) async fn open(self) -> Result<Opened, String> {
         match self {
-            Self::Memory => Ok(Arc::new(MemoryStore::new())),
+            Self::Memory => Ok(Opened {
+                store: Arc::new(MemoryStore::new()),
+                transfers: None,
+            }),
             Self::Postgres(url) => {
                 let table = Table::default();
                 let said = |error: Error| match error.source() {
@@ -44,7 +56,12 @@ impl StoreUrl {
                     pool.map_err(|error| format!("--store: no connection to Postgres ({error})"))?;
                 PostgresStore::migrate(&pool, &table).await.map_err(said)?;
                 let store = PostgresStore::open(pool, table).await.map_err(said)?;
-                Ok(Arc::new(store))
+                let transfers = Transfers::open(store.clone()).await;
+                let transfers = transfers.map_err(|error| format!("--store: {error}"))?;
+                Ok(Opened {
+                    store: Arc::new(store),
+                    transfers: Some(transfers),
+                })
             }
         }
     }

@@ -7,8 +7,9 @@ use idempotency::{Builder, OnConflict, OnLapse};
 use tokio::time::timeout;
 
 use crate::client::Failure;
+use crate::flags;
 use crate::sabotage::Sabotage;
-use crate::scenes::{answers, at_once, interrupted};
+use crate::scenes::{answers, at_once, interrupted, one_transaction};
 use crate::stage::Stage;
 
 /// A scene that hangs is wrong, not endless. None waits for the time: this is for a wrong store.
@@ -20,10 +21,14 @@ struct Story {
     played: usize,
 }
 
-/// Whether every scene came out as expected, as an exit code.
+/// Whether every scene came out as expected, as an exit code. `Err`: what is wrong with the flags, in one line.
 #[rustfmt::skip]
-pub(crate) async fn play(sabotage: Option<Sabotage>) -> ExitCode {
-    let mut story = Story { sabotage, wrong: Vec::new(), played: 0 };
+pub(crate) async fn play(flags: flags::Story) -> Result<ExitCode, String> {
+    let opened = match flags.store {
+        Some(store) => Some(store.open().await?),
+        None => None,
+    };
+    let mut story = Story { sabotage: flags.sabotage, wrong: Vec::new(), played: 0 };
     let plain = |settings: Builder| settings;
     let waiting = |settings: Builder| settings.on_conflict(OnConflict::Wait { up_to: 4 * LONGEST_SCENE });
     let holding = |settings: Builder| settings.on_lapse(OnLapse::Hold);
@@ -43,12 +48,15 @@ pub(crate) async fn play(sabotage: Option<Sabotage>) -> ExitCode {
     story.scene("a client hangs up", interrupted::HANG_UP_EXPECTED, plain, interrupted::hangs_up).await;
     story.scene("an attempt crashes under hold", interrupted::CRASH_EXPECTED, holding, interrupted::crashes).await;
     story.scene("after the retention", "201 replayed, then 201, new payment; charges: 2", plain, interrupted::after_retention).await;
-    story.end()
+    if let Some(transfers) = opened.and_then(|opened| opened.transfers) {
+        story.judge("row and key in one commit", one_transaction::CRASH_EXPECTED, one_transaction::crashes(&transfers)).await;
+        story.judge("20 transfers at one instant", "1 x 201, 19 x 409 in-flight retry 1s; rows: 1", one_transaction::at_once(&transfers)).await;
+    }
+    Ok(story.end())
 }
 
 impl Story {
-    /// A scene says what it has seen in the words of what is expected, so nothing is checked that is
-    /// not printed.
+    /// A scene on a stage of its own.
     async fn scene(
         &mut self,
         name: &'static str,
@@ -56,7 +64,19 @@ impl Story {
         settings: impl FnOnce(Builder) -> Builder,
         play: impl AsyncFnOnce(Stage) -> Result<String, Failure>,
     ) {
-        let scene = async { play(Stage::set(self.sabotage, settings).await?).await };
+        let sabotage = self.sabotage;
+        let scene = async move { play(Stage::set(sabotage, settings).await?).await };
+        self.judge(name, expected, scene).await;
+    }
+
+    /// A scene says what it has seen in the words of what is expected, so nothing is checked that is
+    /// not printed.
+    async fn judge(
+        &mut self,
+        name: &'static str,
+        expected: &str,
+        scene: impl Future<Output = Result<String, Failure>>,
+    ) {
         let seen = match timeout(LONGEST_SCENE, scene).await {
             Ok(Ok(seen)) => seen,
             Ok(Err(error)) => format!("error: {error}"),

@@ -29,6 +29,7 @@ fn wrong_flags_are_refused_in_one_line() {
         (&["serve", "--lease"], "--lease \"\"", "30s"),
         (&["serve", "--retention", "-1s"], "--retention", "24h"),
         (&["serve", "--store", "floppy"], "\"floppy\"", "memory"),
+        (&["--store", "floppy"], "\"floppy\"", "memory"),
         (
             &[
                 "serve",

@@ -1,20 +1,17 @@
-//! Two processes over one database.
+//! Payments over a database.
 
 use testkit::Postgres;
 
-use crate::http::{PAYMENT, ledger, pay};
-use crate::process::Payments;
+use crate::http::{PAYMENT, ledger, pay, request};
+use crate::process::{Payments, run};
+use crate::story::assert_all_ok;
 
 const KEY: &str = "idempotency-key: order-17";
 
 #[test]
 fn what_one_process_answered_another_replays_and_a_third_after_both_have_ended() {
     let server = Postgres::start();
-    let url = format!(
-        "postgres://postgres@localhost/postgres?host={}&port={}",
-        server.socket_folder().display(),
-        server.port_number()
-    );
+    let url = server.url();
     let store = ["--store", &url];
     let first = {
         let (_one, one) = Payments::serve(&store);
@@ -33,4 +30,27 @@ fn what_one_process_answered_another_replays_and_a_third_after_both_have_ended()
     assert!(repeat.is_replayed());
     assert_eq!(repeat.as_given(), first.as_given());
     assert_eq!(pay(third, KEY, r#"{"amount":"9.99"}"#).status, 422);
+}
+
+#[test]
+fn a_row_and_its_key_commit_together() {
+    let server = Postgres::start();
+    let url = server.url();
+    let story = run(&["--store", &url]);
+    assert_all_ok(&story, 2);
+
+    // The same from outside.
+    let (_payments, address) = Payments::serve(&["--store", &url]);
+    let lines = ["authorization: Bearer acct_812", KEY];
+    let transfer = |body| request(address, "POST /transfers", &lines, body);
+    let invalid = transfer(r#"{"amount":"abc","currency":"BRL","customer_id":"cus_812"}"#);
+    assert_eq!(invalid.problem(), "invalid-payment");
+    let first = transfer(PAYMENT);
+    let repeat = transfer(PAYMENT);
+    assert_eq!((first.status, first.is_replayed()), (201, false));
+    assert_eq!(repeat.as_given(), first.as_given());
+    assert!(repeat.is_replayed());
+    let rows =
+        server.psql("SELECT count(*) FROM payments_example_transfers WHERE client = 'acct_812'");
+    assert_eq!(rows.unwrap(), "1");
 }

@@ -10,7 +10,7 @@ use super::{ANA, PAYMENT};
 use crate::client::{Answer, Failure};
 use crate::stage::Stage;
 
-const REQUESTS: usize = 20;
+pub(super) const REQUESTS: usize = 20;
 
 pub(crate) async fn rejected(stage: Stage) -> Result<String, Failure> {
     let mut held = stage.hold_answers();
@@ -69,7 +69,7 @@ async fn next(requests: &mut Requests) -> Result<Answer, Failure> {
 }
 
 /// `1 x 201, 19 x 409 in-flight retry 1s`
-fn counted(answers: &[Answer]) -> String {
+pub(super) fn counted(answers: &[Answer]) -> String {
     let mut counts = BTreeMap::new();
     for answer in answers {
         *counts.entry(answer.to_string()).or_insert(0) += 1;

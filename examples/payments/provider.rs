@@ -3,8 +3,6 @@
 //! Like real ones it deduplicates by a key that its caller sends, and remembers that key for a window
 //! of time only.
 
-mod gate;
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +10,7 @@ use std::time::Duration;
 use idempotency::{Clock, DerivedKey, Timestamp};
 use serde::Serialize;
 
-use self::gate::Gate;
-pub(crate) use self::gate::HeldCalls;
+use crate::gate::{Gate, HeldCalls};
 
 /// The one amount whose card is declined.
 const DECLINED: &str = "13.13";

@@ -1,4 +1,4 @@
-//! Holds the provider's answers back, so that the story and not a sleep decides what comes first.
+//! Holds back what has had its effect, so that the story and not a sleep decides what comes first.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
@@ -7,12 +7,12 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Open until it is closed, which the server never does.
 #[derive(Default)]
-pub(super) struct Gate(Mutex<Option<mpsc::UnboundedSender<HeldCall>>>);
+pub(crate) struct Gate(Mutex<Option<mpsc::UnboundedSender<HeldCall>>>);
 
 /// The calls that wait at a closed gate. Dropped, the gate is open again.
 pub(crate) struct HeldCalls(mpsc::UnboundedReceiver<HeldCall>);
 
-/// A call that has charged, and whose caller still waits for the answer. Dropped, it is answered.
+/// A call that has had its effect, and does not know yet. Dropped, it goes on.
 pub(crate) struct HeldCall(oneshot::Sender<Fate>);
 
 enum Fate {
@@ -21,13 +21,13 @@ enum Fate {
 }
 
 impl Gate {
-    pub(super) fn close(&self) -> HeldCalls {
+    pub(crate) fn close(&self) -> HeldCalls {
         let (arrive, arrived) = mpsc::unbounded_channel();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(arrive);
         HeldCalls(arrived)
     }
 
-    pub(super) async fn pass(&self) {
+    pub(crate) async fn pass(&self) {
         let gate = self
             .0
             .lock()
@@ -39,13 +39,13 @@ impl Gate {
             && let Ok(Fate::Crash) = decided.await
         {
             // A panic that prints nothing: it stands for the end of the process.
-            resume_unwind(Box::new("crashed between the charge and its answer"));
+            resume_unwind(Box::new("crashed between the effect and its answer"));
         }
     }
 }
 
 impl HeldCalls {
-    /// The next call that has charged.
+    /// The next call that has had its effect.
     pub(crate) async fn next(&mut self) -> HeldCall {
         self.0
             .recv()
@@ -60,7 +60,7 @@ impl HeldCall {
         let _ = self.0.send(Fate::Answer);
     }
 
-    /// The caller dies: it has charged, and says nothing more.
+    /// The caller dies: it has had its effect, and says nothing more.
     pub(crate) fn crash(self) {
         let _ = self.0.send(Fate::Crash);
     }
