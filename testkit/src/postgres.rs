@@ -20,6 +20,7 @@ const WANTED: Wanted = Wanted {
     server: "PostgreSQL",
     programs: &[&["postgres"], &["initdb"]],
     variable: "IDEM_POSTGRES_BIN",
+    folders: &[],
     places: &[
         ("/usr/lib/postgresql", "bin"),
         ("/opt/homebrew/opt", "bin"),
