@@ -76,7 +76,7 @@
 //!   });
 //!   ```
 //! - Works under any default isolation level, with a pool of one, and behind a pooler in transaction mode that
-//!   does not track prepared statements ([`Statements::Text`]).
+//!   does not track prepared statements: see [`Statements::Text`].
 //! - sqlx 0.9, re-exported here. On another version, let the store make its pool:
 //!   [`PostgresStore::connect`].
 
@@ -85,6 +85,7 @@ mod failure;
 mod in_transaction;
 mod inspect;
 mod open;
+mod pooler;
 mod row;
 mod run_in;
 mod schema;
