@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use idem_core::Error;
 use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
+
+use crate::pooler;
 
 /// What became of a statement that failed.
 pub(crate) enum Failure {
@@ -73,11 +76,10 @@ fn refused(code: &str, error: sqlx::Error) -> Error {
                 .into()
         }
         "53100" => "the server's disk is full".into(),
-        "26000" | "42P05" | "08P01" => {
-            "prepared statements do not work here: behind a pooler in transaction mode use \
-             Statements::Text"
-                .into()
+        "08P01" if is_fatal(&error) => {
+            "the connection was ended, by the server or by a pooler before it".into()
         }
+        "26000" | "42P05" | "08P01" => pooler::REMEDY.into(),
         "25P02" => "the transaction has failed before: roll it back".into(),
         _ => format!("Postgres refused a statement (SQLSTATE {code})").into(),
     };
@@ -88,6 +90,15 @@ fn refused(code: &str, error: sqlx::Error) -> Error {
         Some("53" | "57") => Error::unavailable(said, error),
         _ => Error::failed(said, error),
     }
+}
+
+/// Poolers end connections so that wait for too long. A statement that is not the one that was prepared
+/// under its name is an error of a lower degree.
+fn is_fatal(error: &sqlx::Error) -> bool {
+    let error = error
+        .as_database_error()
+        .and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
+    error.is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic))
 }
 
 /// A connection that could not be had: nothing was sent.
@@ -102,6 +113,13 @@ pub(crate) fn of_connection(error: sqlx::Error) -> Error {
             error,
         ),
         (Some("3D000"), _) => Error::failed("the database does not exist: create it", error),
+        (Some("08P01"), sqlx::Error::Database(said)) if said.message().contains("startup") => {
+            Error::failed(
+                "a pooler refuses what the driver sends at the start of a connection: set \
+                 PgConnectOptions::extra_float_digits(None), and no options",
+                error,
+            )
+        }
         (_, sqlx::Error::PoolClosed) => Error::failed("the pool is closed", error),
         (_, sqlx::Error::Configuration(_)) => {
             Error::failed("the address of Postgres is not right", error)

@@ -64,7 +64,8 @@
 //!   and the transaction or the derived key.
 //! - Durable as `synchronous_commit` says; `off` gives up law D1, for replays too.
 //! - Statements wait 100 ms for a lock. Set a `statement_timeout` for the role that is shorter than the
-//!   executor's [store timeout](idem_core::Builder::store_timeouts) of 2 s.
+//!   executor's [store timeout](idem_core::Builder::store_timeouts) of 2 s. What else may be wrong with a
+//!   server, [`check`](PostgresStore::check) finds: run it when a process starts.
 //! - Every call on the pool is one autocommit statement at a time, so that a dropped future leaves no open
 //!   transaction behind; [`run_in`](PostgresStore::run_in) runs in a task that nobody can drop. **Your own
 //!   `Pool::begin` can**: in sqlx 0.8.4 to 0.9.0 a cancelled `begin` leaves a transaction open on the pooled
@@ -76,15 +77,18 @@
 //!   });
 //!   ```
 //! - Works under any default isolation level, with a pool of one, and behind a pooler in transaction mode that
-//!   does not track prepared statements ([`Statements::Text`]).
+//!   does not track prepared statements: see [`Statements::Text`].
 //! - sqlx 0.9, re-exported here. On another version, let the store make its pool:
 //!   [`PostgresStore::connect`].
 
+mod check;
+mod danger;
 mod effect_connection;
 mod failure;
 mod in_transaction;
 mod inspect;
 mod open;
+mod pooler;
 mod row;
 mod run_in;
 mod schema;
@@ -95,6 +99,7 @@ mod store;
 mod table;
 mod wait;
 
+pub use danger::Danger;
 pub use effect_connection::EffectConnection;
 pub use idem_core::{Reserved, RunInError, Settled};
 pub use in_transaction::NotCompleted;

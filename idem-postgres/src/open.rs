@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Executor as _, PgPool, Row as _};
 
 use crate::schema::{self, VERSION};
 use crate::statement::{self, Statements};
-use crate::{PostgresStore, Table, failure};
+use crate::{PostgresStore, Table, failure, pooler};
 
 impl PostgresStore {
     /// Opens the store over a pool of one's own. The table must be there: see
@@ -17,7 +17,8 @@ impl PostgresStore {
     ///
     /// # Errors
     /// [Unavailable](Error::is_unavailable) if the server cannot be reached. Otherwise what is wrong and
-    /// what helps: no table, a table of an older or newer version, a standby, a refused role.
+    /// what helps: no table, a table of an older or newer version, a standby, a refused role, a pooler
+    /// that mixes prepared statements up (as far as a further connection, made for the moment, shows it).
     pub async fn open(pool: PgPool, table: Table) -> Result<Self, Error> {
         Self::open_with(pool, table, Statements::Prepared).await
     }
@@ -42,7 +43,22 @@ impl PostgresStore {
     /// # Errors
     /// As for [`open`](Self::open); [failed](Error::failed) if `url` is not one.
     pub async fn connect(url: &str, connections: u32, table: Table) -> Result<Self, Error> {
+        Self::connect_with(url, connections, table, Statements::Prepared).await
+    }
+
+    /// The same, with [another way](Statements) for statements to reach the server.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn connect_with(
+        url: &str,
+        connections: u32,
+        table: Table,
+        statements: Statements,
+    ) -> Result<Self, Error> {
         let options: PgConnectOptions = url.parse().map_err(failure::of_connection)?;
+        // Poolers refuse it, and no number here is a float.
+        let options = options.extra_float_digits(None);
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             // Shorter than the executor waits for a call, so that it is told why.
@@ -60,7 +76,7 @@ impl PostgresStore {
             .connect_with(options)
             .await
             .map_err(failure::of_connection)?;
-        Self::open(pool, table).await
+        Self::open_with(pool, table, statements).await
     }
 
     /// The SQL of the table, to paste into migrations of one's own.
@@ -111,6 +127,16 @@ impl PostgresStore {
             .map_err(refused)?;
         let found: Option<i64> = row.and_then(|row| row.try_get("version").ok());
         match found {
+            // What was just asked was prepared.
+            Some(VERSION)
+                if inner.statements == Statements::Prepared
+                    && pooler::mixes_statements_up(&inner.pool).await =>
+            {
+                Err(Error::failed(
+                    pooler::REMEDY,
+                    "statements that others prepared are in this session",
+                ))
+            }
             Some(VERSION) => Ok(()),
             Some(older) if older < VERSION => Err(Error::failed(
                 "the table of records is of an older version: run PostgresStore::migrate",

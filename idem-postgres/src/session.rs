@@ -19,6 +19,9 @@ use crate::statement::{self, Statements, Value};
 /// How often a call tries again when others were faster, before it says that it could not.
 pub(crate) const TRIES: usize = 64;
 
+/// Makes a write take another number of values than the others: see [`sql`](crate::sql).
+const IDLE: Value = Value::Bool(true);
+
 /// What a call says that was never fast enough.
 pub(crate) fn others_were_faster() -> Error {
     Error::unavailable(
@@ -62,6 +65,7 @@ impl Session<'_> {
             Value::Bool(request.on_lapse == OnLapse::Hold),
             Value::Int(millis(request.terms.lease())),
             Value::Int(millis(request.terms.retention())),
+            IDLE,
         ];
         let Some(row) = self.fetch(&self.sql.reserve, values).await? else {
             return Ok(None);
@@ -197,6 +201,7 @@ impl Session<'_> {
             Value::Int(millis(terms.lease())),
             Value::Int(millis(terms.retention())),
             Value::OptionalBytes(progress.map(|progress| progress.as_bytes().to_vec())),
+            IDLE,
         ];
         match self.write(&self.sql.renew, holder, values).await? {
             Written::Done(_) => Ok(Some(Update::Done)),
@@ -220,7 +225,7 @@ impl Session<'_> {
     }
 
     pub(crate) async fn try_release(&mut self, holder: &Holder) -> Result<Option<Update>, Failure> {
-        match self.write(&self.sql.release, holder, []).await? {
+        match self.write(&self.sql.release, holder, [IDLE]).await? {
             Written::Done(_) => Ok(Some(Update::Done)),
             Written::Not(found) => {
                 let (record, now) = standing(&found);

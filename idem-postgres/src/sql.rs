@@ -3,6 +3,10 @@
 //! Reserving and replaying read the record and leave the decision to the state machine itself; what
 //! the machine then wants written is written if the record is still the one that was read. The four
 //! writes of a holder restate the machine's conditions, so that they cost one round trip.
+//!
+//! Each write takes another number of values, some an idle `true` for that: a pooler that mixes prepared
+//! statements up can then never have one run with the values of another. It would be a renewal that is
+//! stored as an answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +93,7 @@ impl Sql {
                  retention, retention_ends_at, purge_at, revision, written_at) \
                  SELECT $1, $2, $3, $4::smallint, $5, 1, 'in_flight', $6, false, c.now, c.now, \
                  c.now + $7, $8, c.now + $8, c.now + $8, 1, c.now \
-                 FROM (SELECT {NOW} AS now {from_limits}) AS c WHERE NOT EXISTS (SELECT FROM seen) \
+                 FROM (SELECT {NOW} AS now {from_limits}) AS c WHERE NOT EXISTS (SELECT FROM seen) AND $9 \
                  ON CONFLICT (scope, key) DO NOTHING RETURNING true) \
                  SELECT EXISTS (SELECT FROM made) AS made, {ARRIVED} AS now, seen.* \
                  FROM (SELECT 1) AS one LEFT JOIN seen ON true"
@@ -122,7 +126,7 @@ impl Sql {
                  COALESCE($7, r.progress), r.revision + 1, n.now FROM (SELECT c.now, c.lease, {counted} AS ends FROM \
                  (SELECT t.now, GREATEST(r.lease_ends_at, t.now + $5) AS lease \
                  FROM (SELECT {NOW} AS now) AS t) AS c) AS n) {and_limits}\
-                 WHERE {held} AND r.state = 'in_flight' RETURNING true AS done",
+                 WHERE {held} AND r.state = 'in_flight' AND $8 RETURNING true AS done",
                 counted = counted("c.lease", "$6"),
             )
             .into(),
@@ -136,7 +140,7 @@ impl Sql {
             .into(),
             release: format!(
                 "{with_limits}DELETE FROM {table} AS r {using_limits} WHERE {held} \
-                 AND r.state <> 'completed' RETURNING true AS done"
+                 AND r.state <> 'completed' AND $5 RETURNING true AS done"
             )
             .into(),
             get: format!(
@@ -168,6 +172,39 @@ impl Sql {
                 "SELECT token, revision, {ARRIVED} - written_at AS age FROM {table} WHERE scope = $1 AND key = $2"
             )
             .into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The highest `$` number.
+    fn values(sql: &str) -> usize {
+        let numbers = sql.split('$').skip(1).map(|piece| {
+            let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
+            piece[..digits].parse().unwrap_or(0)
+        });
+        numbers.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn no_write_takes_as_many_values_as_another() {
+        for lock_wait in [None, Some(Duration::from_millis(100))] {
+            let sql = Sql::new(&Table::default(), lock_wait);
+            let writes = [
+                &sql.reserve,
+                &sql.put,
+                &sql.complete,
+                &sql.renew,
+                &sql.abandon,
+                &sql.release,
+                &sql.purge,
+            ];
+            let mut counts = writes.map(|sql| values(sql));
+            counts.sort_unstable();
+            assert_eq!(counts, [1, 4, 5, 7, 8, 9, 19]);
         }
     }
 }

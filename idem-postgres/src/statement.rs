@@ -17,6 +17,13 @@ pub enum Statements {
     /// As text with the values in it, by the simple query protocol: one round trip each, and nothing is
     /// prepared. For poolers in transaction mode that do not track prepared statements (PgBouncer before
     /// 1.21, or with `max_prepared_statements = 0`).
+    ///
+    /// What else such a pooler asks for:
+    /// - It may refuse what the driver sends at the start of a connection: `extra_float_digits`, which
+    ///   [`connect`](crate::PostgresStore::connect) leaves out, and for a pool of your own
+    ///   `PgConnectOptions::extra_float_digits(None)`; and `options`, so set limits for the role instead.
+    /// - Statements of your own are prepared, too, unless they are `sqlx::raw_sql` or
+    ///   `query(…).persistent(false)`, the latter in a transaction only.
     Text,
 }
 

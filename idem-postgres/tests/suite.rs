@@ -1,5 +1,5 @@
 //! The whole suite, on a throwaway server: with small and large pools, under a stricter isolation level,
-//! and without prepared statements.
+//! without prepared statements, and through a PgBouncer in transaction mode.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 mod support;
@@ -51,3 +51,4 @@ suite!(a_pool_of_2, Way::pool(2));
 suite!(a_pool_of_20, Way::pool(20));
 suite!(serializable, Way::pool(4).isolation("serializable"));
 suite!(text, Way::pool(4).statements(Statements::Text));
+suite!(pgbouncer, Way::behind_pgbouncer(4));

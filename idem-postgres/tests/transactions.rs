@@ -94,7 +94,11 @@ fn is_ran(executed: &Executed) -> bool {
 
 #[tokio::test]
 async fn effect_and_answer_commit_together_and_a_repeat_replays() {
-    for way in [Way::pool(1), Way::pool(4).isolation("serializable")] {
+    for way in [
+        Way::pool(1),
+        Way::pool(4).isolation("serializable"),
+        Way::behind_pgbouncer(4),
+    ] {
         let world = World::open(way).await;
         let first = world.pay("k", paid().into()).await.unwrap();
         assert!(matches!(
@@ -169,6 +173,7 @@ async fn of_20_callers_in_20_transactions_one_has_the_effect() {
         (Way::pool(20).isolation("serializable"), PATIENCE),
         (Way::pool(20).isolation("repeatable read"), PATIENCE),
         (Way::pool(3), PATIENCE),
+        (Way::behind_pgbouncer(20), PATIENCE),
     ] {
         let world = World::open(way).await;
         let mut callers = JoinSet::new();
@@ -319,8 +324,12 @@ async fn a_caller_that_goes_away_leaves_no_open_transaction_behind() {
 
 #[tokio::test]
 async fn three_steps_reserve_then_the_provider_then_result_and_answer_together() {
-    for isolation in ["read committed", "serializable"] {
-        let world = World::open(Way::pool(3).isolation(isolation)).await;
+    for way in [
+        Way::pool(3),
+        Way::pool(3).isolation("serializable"),
+        Way::behind_pgbouncer(3),
+    ] {
+        let world = World::open(way).await;
         let store = world.0.store.clone();
         let idempotency = Idempotency::builder(store.clone())
             .lease(Duration::from_millis(600))

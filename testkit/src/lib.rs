@@ -1,6 +1,7 @@
 //! The rig that the tests of this workspace stand on. Unix only.
 //!
-//! - Throwaway servers, each in a folder of its own: [`Postgres`], [`Redis`], [`RedisCluster`].
+//! - Throwaway servers, each in a folder of its own: [`Postgres`], [`PgBouncer`] before one, [`Redis`],
+//!   [`RedisCluster`].
 //! - [`Proxy`], which drops, delays and cuts what passes through it, by a [`Plan`].
 //! - [`Campaign`], which kills a child process ([`Victim`]) again and again, at marks that the child
 //!   reports ([`Marker`], [`Marks`]) and at random moments, while [`RetryingClient`]s go on asking.
@@ -29,6 +30,7 @@ mod ledger;
 mod lines;
 mod marker;
 mod marks;
+mod pgbouncer;
 mod ports;
 mod postgres;
 mod process;
@@ -51,6 +53,7 @@ pub use landing::{Landing, Stage, Tally};
 pub use ledger::{Effect, Ledger, LedgerClient, Remembers};
 pub use marker::Marker;
 pub use marks::{Aim, Marks};
+pub use pgbouncer::{PgBouncer, PgBouncerBuilder};
 pub use ports::Port;
 pub use postgres::{Postgres, PostgresBuilder, Stop};
 pub use process::{Process, Signal};

@@ -20,6 +20,7 @@ const WANTED: Wanted = Wanted {
     server: "PostgreSQL",
     programs: &[&["postgres"], &["initdb"]],
     variable: "IDEM_POSTGRES_BIN",
+    folders: &[],
     places: &[
         ("/usr/lib/postgresql", "bin"),
         ("/opt/homebrew/opt", "bin"),
@@ -254,6 +255,15 @@ impl Postgres {
         self.process().log()
     }
 
+    /// From its next start on it is a standby: it follows nobody, and takes no writes.
+    ///
+    /// # Panics
+    ///
+    /// If its folder cannot be written to.
+    pub fn becomes_standby(&self) {
+        fs::write(self.folder.join("data/standby.signal"), "").unwrap();
+    }
+
     fn try_start(&self) -> Result<(), String> {
         let data = self.folder.join("data");
         let mut command = command(&self.programs.join("postgres"), self.account, &self.folder);
@@ -283,7 +293,9 @@ fn is_ready(data: &Path, pid: u32) -> bool {
     let text = fs::read_to_string(data.join("postmaster.pid")).unwrap_or_default();
     let mut lines = text.lines();
     lines.next() == Some(&pid.to_string())
-        && lines.nth(6).is_some_and(|status| status.trim() == "ready")
+        && lines
+            .nth(6)
+            .is_some_and(|status| matches!(status.trim(), "ready" | "standby"))
 }
 
 /// `initdb` takes longer than everything else, so it runs once a process and version.

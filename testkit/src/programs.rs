@@ -10,6 +10,8 @@ pub(crate) struct Wanted {
     pub(crate) programs: &'static [&'static [&'static str]],
     /// Names a folder to take them from instead, for another version than the machine's own.
     pub(crate) variable: &'static str,
+    /// Where they may be that is not on everybody's PATH.
+    pub(crate) folders: &'static [&'static str],
     /// Where there is a folder per version, and where the programs are in it.
     pub(crate) places: &'static [(&'static str, &'static str)],
 }
@@ -44,7 +46,11 @@ impl Wanted {
             .places
             .iter()
             .flat_map(|(parent, inner)| versions_in(Path::new(parent), inner));
-        std::env::split_paths(&path).chain(versions).collect()
+        let others = self.folders.iter().map(PathBuf::from);
+        std::env::split_paths(&path)
+            .chain(others)
+            .chain(versions)
+            .collect()
     }
 }
 
@@ -86,6 +92,7 @@ mod tests {
         server: "Some server",
         programs: &[&["some-server", "other-server"], &["some-tool"]],
         variable: "IDEM_NOT_SET",
+        folders: &["/no/such/folder"],
         places: &[],
     };
 
@@ -108,6 +115,7 @@ mod tests {
         let missing = panic::catch_unwind(|| WANTED.folder(None)).unwrap_err();
         let message = missing.downcast::<String>().unwrap();
         assert!(message.starts_with("Some server (some-server, some-tool) is not in ["));
+        assert!(message.contains("\"/no/such/folder\""), "{message}");
         assert!(message.contains("install it with `cargo xtask setup`"));
     }
 

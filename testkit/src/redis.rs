@@ -19,6 +19,7 @@ const WANTED: Wanted = Wanted {
     server: "Redis",
     programs: &[NAMES],
     variable: "IDEM_REDIS_BIN",
+    folders: &[],
     places: &[],
 };
 

@@ -21,20 +21,30 @@ fn leaves_nothing(how: &str) {
         .read_line(&mut line)
         .unwrap();
     let words: Vec<_> = line.split_whitespace().collect();
-    let [postgres, redis, folder, sleeper_folder, sleeper] = words[..] else {
+    let [
+        postgres,
+        redis,
+        folder,
+        sleeper_folder,
+        sleeper,
+        bouncer_folder,
+        bouncer,
+    ] = words[..]
+    else {
         panic!("{line:?}");
     };
     if how == "killed" {
         for address in [postgres, redis] {
             assert!(listens(address), "{address}");
         }
-        assert!(runs(sleeper));
+        assert!(runs(sleeper) && runs(bouncer));
         leaver.kill().unwrap();
     }
     leaver.wait().unwrap();
     until("the end of the servers", Duration::from_secs(60), || {
-        let servers = listens(postgres) || listens(redis) || runs(sleeper);
-        let folders = Path::new(folder).exists() || Path::new(sleeper_folder).exists();
+        let servers = listens(postgres) || listens(redis) || runs(sleeper) || runs(bouncer);
+        let folders = [folder, sleeper_folder, bouncer_folder];
+        let folders = folders.iter().any(|folder| Path::new(folder).exists());
         (!servers && !folders).then_some(())
     });
 }

@@ -64,6 +64,18 @@ fn it_ends_with_a_test_that_panics() {
 }
 
 #[test]
+fn a_standby_answers_and_takes_no_writes() {
+    let postgres = Postgres::start();
+    postgres.psql("CREATE TABLE t (n int)").unwrap();
+    postgres.stop(Stop::Fast);
+    postgres.becomes_standby();
+    postgres.start_again();
+    assert_eq!(postgres.psql("SELECT count(*) FROM t").unwrap(), "0");
+    let refused = postgres.psql("INSERT INTO t VALUES (1)").unwrap_err();
+    assert!(refused.contains("read-only"), "{refused}");
+}
+
+#[test]
 fn a_proxy_stands_before_its_unix_socket() {
     let postgres = Postgres::start();
     postgres.psql("CREATE TABLE t (n int)").unwrap();

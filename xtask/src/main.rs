@@ -6,6 +6,7 @@
 )]
 
 mod apt;
+mod compat;
 mod counts;
 mod fuzz;
 mod metadata;
@@ -23,6 +24,7 @@ usage: cargo xtask COMMAND
 
   setup    find the servers that the tests need, install what is missing
   test     set up, then check everything; stop at the first failure
+  compat   run the stores' tests on other versions of their servers; `compat NAME` on one
   mutants  change the state machine in every small way; a test must notice each
   fuzz     list the fuzz targets; `fuzz NAME --seconds N` runs one
   help     print this
@@ -33,6 +35,7 @@ enum Task {
     Help,
     Setup,
     Test,
+    Compat(compat::Request),
     Mutants,
     Fuzz(fuzz::Request),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         }
         Task::Setup => setup::run(),
         Task::Test => test::run(),
+        Task::Compat(request) => compat::run(request),
         Task::Mutants => mutants::run(),
         Task::Fuzz(request) => fuzz::run(request),
     };
@@ -76,6 +80,7 @@ fn task(args: &[String]) -> Result<Task, String> {
         "help" | "--help" | "-h" => Task::Help,
         "setup" => Task::Setup,
         "test" => Task::Test,
+        "compat" => return compat::request(rest).map(Task::Compat),
         "mutants" => Task::Mutants,
         "fuzz" => return fuzz::request(rest).map(Task::Fuzz),
         _ => return Err(format!("no command `{name}`")),
@@ -107,6 +112,7 @@ mod tests {
             ("help", Task::Help),
             ("setup", Task::Setup),
             ("test", Task::Test),
+            ("compat", Task::Compat(compat::Request::All)),
             ("mutants", Task::Mutants),
             ("fuzz", Task::Fuzz(fuzz::Request::List)),
         ] {

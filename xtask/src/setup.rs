@@ -32,6 +32,13 @@ const NEEDS: &[Need] = &[
         brew: "postgresql@17",
     },
     Need {
+        name: "PgBouncer",
+        find: || program(&["pgbouncer"], &system_folders()),
+        apt: "pgbouncer",
+        dnf: "pgbouncer",
+        brew: "pgbouncer",
+    },
+    Need {
         name: "Redis",
         find: || program(&["redis-server", "redis-cli"], &[]),
         apt: "redis-server",
@@ -54,6 +61,9 @@ const POSTGRES_PLACES: &[(&str, &str)] = &[
     ("/usr/local/opt", "bin"),
     ("/usr", "bin"),
 ];
+
+/// Where programs for administrators are, which are not on everybody's PATH.
+const SYSTEM_FOLDERS: &[&str] = &["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
 
 pub(crate) fn run() -> Result<(), String> {
     let missing = look();
@@ -144,6 +154,10 @@ fn postgres_folders() -> Vec<PathBuf> {
         .collect()
 }
 
+fn system_folders() -> Vec<PathBuf> {
+    SYSTEM_FOLDERS.iter().map(PathBuf::from).collect()
+}
+
 /// `PARENT/VERSION/INNER` for each version there, the newest first.
 fn versions_in(parent: &Path, inner: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
@@ -214,18 +228,18 @@ mod tests {
         let all: Vec<&Need> = NEEDS.iter().collect();
         let text = instructions(&all);
         assert!(
-            text.starts_with("missing: PostgreSQL, user postgres, Redis, curl\n"),
+            text.starts_with("missing: PostgreSQL, user postgres, PgBouncer, Redis, curl\n"),
             "{text}"
         );
         assert!(
-            text.contains("dnf install postgresql-server redis curl"),
+            text.contains("dnf install postgresql-server pgbouncer redis curl"),
             "{text}"
         );
         assert!(
-            text.contains("brew install postgresql@17 redis curl"),
+            text.contains("brew install postgresql@17 pgbouncer redis curl"),
             "{text}"
         );
-        let redis = instructions(&all[2..3]);
+        let redis = instructions(&all[3..4]);
         assert!(
             redis.contains("apt-get install --no-install-recommends redis-server\n"),
             "{redis}"

@@ -8,7 +8,7 @@ use std::time::Duration;
 use idem_postgres::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use idem_postgres::sqlx::{self, AssertSqlSafe, Executor as _, PgPool, Row as _};
 use idem_postgres::{PostgresStore, Statements, Table};
-use testkit::Postgres;
+use testkit::{PgBouncer, Postgres};
 
 /// Never dropped: the rig ends it with the process.
 pub(crate) static SERVER: LazyLock<Postgres> = LazyLock::new(|| {
@@ -16,6 +16,14 @@ pub(crate) static SERVER: LazyLock<Postgres> = LazyLock::new(|| {
         .setting("max_connections", "500")
         .setting("shared_buffers", "256MB")
         .start()
+});
+
+/// Fewer sessions than clients, and each transaction in another one than that before.
+pub(crate) static BOUNCER: LazyLock<PgBouncer> = LazyLock::new(|| {
+    PgBouncer::builder()
+        .setting("default_pool_size", "5")
+        .setting("server_round_robin", "1")
+        .start(&SERVER)
 });
 
 static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
@@ -28,12 +36,21 @@ pub(crate) fn options() -> PgConnectOptions {
         .database("postgres")
 }
 
+/// Through a PgBouncer.
+pub(crate) fn behind(bouncer: &PgBouncer) -> PgConnectOptions {
+    options()
+        .socket(bouncer.socket_folder())
+        .port(bouncer.port_number())
+        .extra_float_digits(None)
+}
+
 /// How a store is opened.
 #[derive(Clone, Copy)]
 pub(crate) struct Way {
     connections: u32,
     isolation: &'static str,
     statements: Statements,
+    pooled: bool,
 }
 
 impl Way {
@@ -42,6 +59,15 @@ impl Way {
             connections,
             isolation: "read committed",
             statements: Statements::Prepared,
+            pooled: false,
+        }
+    }
+
+    /// Through [`BOUNCER`], where nothing can be prepared.
+    pub(crate) fn behind_pgbouncer(connections: u32) -> Self {
+        Self {
+            pooled: true,
+            ..Self::pool(connections).statements(Statements::Text)
         }
     }
 
@@ -54,11 +80,16 @@ impl Way {
     }
 
     pub(crate) async fn connect(self) -> PgPool {
-        let options = options().options([("default_transaction_isolation", self.isolation)]);
-        // Where values stand in the statement, it must not matter how strings are read.
-        let options = match self.statements {
-            Statements::Prepared => options,
-            Statements::Text => options.options([("standard_conforming_strings", "off")]),
+        let options = if self.pooled {
+            // It takes no options from clients.
+            behind(&BOUNCER)
+        } else {
+            let options = options().options([("default_transaction_isolation", self.isolation)]);
+            // Where values stand in the statement, it must not matter how strings are read.
+            match self.statements {
+                Statements::Prepared => options,
+                Statements::Text => options.options([("standard_conforming_strings", "off")]),
+            }
         };
         PgPoolOptions::new()
             .max_connections(self.connections)
