@@ -1,0 +1,275 @@
+//! What the driver's errors mean.
+
+use std::fmt;
+
+use idem_core::Error;
+use redis::{ErrorKind, RedisError};
+
+/// A call that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    cause: Cause,
+    /// The driver sends again by itself: an earlier send may have been applied, whatever became of the last.
+    resends: bool,
+}
+
+#[derive(Debug)]
+enum Cause {
+    /// The server refused.
+    Refused(Refusal),
+    /// There was no connection, or it was lost.
+    Lost(RedisError),
+    /// No answer came in time.
+    Late(tokio::time::error::Elapsed),
+    /// The answer is none of those that there are.
+    Strange,
+}
+
+/// What the server called its refusal. Its words are left out: they may quote the command, and with it the key.
+#[derive(Debug)]
+struct Refusal {
+    code: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redis answered {}", self.code)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Failure {
+    pub(crate) fn of(error: RedisError, resends: bool) -> Self {
+        let cause = match code(&error) {
+            Some(code) => Cause::Refused(Refusal { code }),
+            None if matches!(
+                error.kind(),
+                ErrorKind::Parse | ErrorKind::UnexpectedReturnType
+            ) =>
+            {
+                Cause::Strange
+            }
+            None => Cause::Lost(error),
+        };
+        Self { cause, resends }
+    }
+
+    pub(crate) fn late(elapsed: tokio::time::error::Elapsed) -> Self {
+        Self {
+            cause: Cause::Late(elapsed),
+            resends: false,
+        }
+    }
+
+    /// The answer is none of those that there are.
+    pub(crate) fn strange() -> Self {
+        Self {
+            cause: Cause::Strange,
+            resends: false,
+        }
+    }
+
+    fn code(&self) -> Option<&str> {
+        match &self.cause {
+            Cause::Refused(refusal) => Some(&refusal.code),
+            _ => None,
+        }
+    }
+
+    /// The server does not know the script: nothing was applied.
+    pub(crate) fn is_no_script(&self) -> bool {
+        self.code() == Some("NOSCRIPT")
+    }
+
+    /// The server has no such command, or not with these options, or the user may not run it.
+    pub(crate) fn is_not_understood(&self) -> bool {
+        matches!(self.code(), Some("ERR" | "NOPERM"))
+    }
+
+    /// As the caller is told.
+    pub(crate) fn into_error(self) -> Error {
+        match self.cause {
+            Cause::Refused(refusal) => refused(refusal, self.resends),
+            Cause::Lost(error) => lost(error, self.resends),
+            Cause::Late(elapsed) => Error::unknown_outcome("Redis did not answer in time", elapsed),
+            Cause::Strange => Error::unknown_outcome(
+                "the answer of Redis cannot be read",
+                Refusal {
+                    code: "something unexpected".to_owned(),
+                },
+            ),
+        }
+    }
+}
+
+/// The server said no, and did nothing: a script writes once, at its end.
+fn refused(refusal: Refusal, resends: bool) -> Error {
+    let (said, passes) = match refusal.code.as_str() {
+        "WRONGTYPE" => {
+            return Error::corrupt("the record cannot be read: it is not a string");
+        }
+        "NOAUTH" | "WRONGPASS" => (
+            "Redis refused the user or its password, or wants one: check them in the URL",
+            false,
+        ),
+        "NOPERM" => (
+            "the user may not run a command that the store needs: see the crate's docs for which they are",
+            false,
+        ),
+        "CROSSSLOT" => ("Redis took one record for several slots", false),
+        "MOVED" | "ASK" => (
+            "the server is a node of a cluster, and another one has this record: open a cluster connection",
+            resends,
+        ),
+        "OOM" => (
+            "Redis is out of memory: nothing can be reserved or recorded until maxmemory is raised or \
+             something is removed",
+            true,
+        ),
+        "READONLY" => (
+            "the server takes no writes, it is a replica: connect to the primary",
+            true,
+        ),
+        "LOADING" => ("Redis is loading its data", true),
+        "MISCONF" => (
+            "Redis takes no writes, since it cannot save them to its disk",
+            true,
+        ),
+        "NOREPLICAS" => ("Redis takes no writes without its replicas", true),
+        "BUSY" => ("Redis is busy with somebody's long script", true),
+        "CLUSTERDOWN" | "MASTERDOWN" | "TRYAGAIN" => ("the cluster is not whole", true),
+        _ => ("Redis refused a command", false),
+    };
+    match (resends, passes) {
+        (true, _) => Error::unknown_outcome(said, refusal),
+        (false, true) => Error::unavailable(said, refusal),
+        (false, false) => Error::failed(said, refusal),
+    }
+}
+
+fn lost(error: RedisError, resends: bool) -> Error {
+    match error.kind() {
+        ErrorKind::AuthenticationFailed => refused(
+            Refusal {
+                code: "WRONGPASS".to_owned(),
+            },
+            resends,
+        ),
+        ErrorKind::InvalidClientConfig => Error::failed("the address of Redis is not right", error),
+        // A connection that was never made carried nothing; unless there was another before it.
+        _ if error.is_connection_refusal() && !resends => {
+            Error::unavailable("no connection to Redis", error)
+        }
+        _ => Error::unknown_outcome("the connection to Redis was lost", error),
+    }
+}
+
+/// A connection that could not be had: nothing was sent.
+pub(crate) fn of_connection(error: RedisError) -> Error {
+    match code(&error) {
+        Some(code) => refused(Refusal { code }, false),
+        None => match error.kind() {
+            ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig => lost(error, false),
+            _ => Error::unavailable("no connection to Redis", error),
+        },
+    }
+}
+
+/// What the server called its refusal, if it was the server.
+fn code(error: &RedisError) -> Option<String> {
+    let errors = error.clone().into_server_errors()?;
+    let (_, error) = errors.first()?;
+    // Before Redis 7, what fails within a script is told in the words of a script that failed.
+    if error.code() == "ERR"
+        && let Some(words) = error
+            .details()
+            .filter(|words| words.contains("user_script"))
+        && let Some(within) = WITHIN_SCRIPTS.iter().find(|code| words.contains(*code))
+    {
+        return Some((*within).to_owned());
+    }
+    Some(error.code().to_owned())
+}
+
+const WITHIN_SCRIPTS: [&str; 5] = ["OOM", "MISCONF", "READONLY", "NOREPLICAS", "NOPERM"];
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use idem_core::Applied;
+    use redis::parse_redis_value;
+
+    use super::*;
+
+    fn said(line: &str) -> RedisError {
+        let value = parse_redis_value(format!("-{line}\r\n").as_bytes()).unwrap();
+        value.extract_error().unwrap_err()
+    }
+
+    #[test]
+    fn a_refusal_says_that_nothing_was_applied_and_whether_it_may_pass() {
+        for (line, passes) in [
+            ("NOAUTH Authentication required.", false),
+            ("WRONGPASS invalid username-password pair", false),
+            ("NOPERM this user has no permissions", false),
+            (
+                "CROSSSLOT Keys in request don't hash to the same slot",
+                false,
+            ),
+            ("MOVED 3999 127.0.0.1:6381", false),
+            (
+                "OOM command not allowed when used memory > 'maxmemory'.",
+                true,
+            ),
+            (
+                "READONLY You can't write against a read only replica.",
+                true,
+            ),
+            ("LOADING Redis is loading the dataset in memory", true),
+            ("MISCONF Errors writing to the AOF file", true),
+            ("NOREPLICAS Not enough good replicas to write.", true),
+            ("BUSY Redis is busy running a script.", true),
+            ("CLUSTERDOWN The cluster is down", true),
+            (
+                "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed",
+                true,
+            ),
+            ("ERR unknown command", false),
+        ] {
+            let error = Failure::of(said(line), false).into_error();
+            assert_eq!(error.applied(), Applied::No, "{line}");
+            assert_eq!(error.is_transient(), passes, "{line}");
+            // A client that sends again may have been applied before it was refused.
+            let error = Failure::of(said(line), true).into_error();
+            assert_eq!(error.applied(), Applied::Unknown, "{line}");
+        }
+        assert!(
+            Failure::of(said("WRONGTYPE Operation"), true)
+                .into_error()
+                .is_corrupt()
+        );
+    }
+
+    #[test]
+    fn a_lost_connection_is_unknown_and_one_that_was_never_made_is_not() {
+        let of = |kind: io::ErrorKind, resends| {
+            let error = RedisError::from(io::Error::from(kind));
+            Failure::of(error, resends).into_error().applied()
+        };
+        assert_eq!(of(io::ErrorKind::ConnectionReset, false), Applied::Unknown);
+        assert_eq!(of(io::ErrorKind::TimedOut, false), Applied::Unknown);
+        assert_eq!(of(io::ErrorKind::ConnectionRefused, false), Applied::No);
+        assert_eq!(of(io::ErrorKind::ConnectionRefused, true), Applied::Unknown);
+    }
+
+    #[test]
+    fn nothing_that_the_server_quotes_is_repeated() {
+        let line =
+            "ERR unknown command 'EVALSHA', with args beginning with: 'idem:acct_812:order-17'";
+        let error = Failure::of(said(line), false).into_error();
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("order-17"), "{shown}");
+    }
+}

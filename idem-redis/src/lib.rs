@@ -1,0 +1,102 @@
+//! The Redis store for idempotency: single server or cluster, Redis 6.2 or later, and Valkey.
+//!
+//! **Redis can lose what it acknowledged**, and a lost record is a second run. So the effect must survive that:
+//! give the provider the [derived key](idem_core::Reservation::derived_key), which even a lost record derives
+//! anew, or keep the records in a database.
+//!
+//! ```no_run
+//! use idem_core::*;
+//! use idem_redis::*;
+//!
+//! # async fn pay() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = RedisStore::new(Connection::open("redis://redis.internal:6379").await?);
+//! let idempotency = Idempotency::new(store);
+//!
+//! let operation = Operation::new(Scope::new("acct_812")?, Key::new("order-17")?, Fingerprint::raw("150.00"));
+//! let executed = idempotency
+//!     .execute(&operation, async |reservation: Reservation| {
+//!         let provider_key = reservation.derived_key("charge"); // the same, even if Redis forgets
+//!         # let _ = provider_key;
+//!         Ok::<_, Error>(Response::new(201).body("paid"))
+//!     })
+//!     .await?;
+//! # _ = executed; Ok(()) }
+//! ```
+//!
+//! # What Redis can lose, and what that does to the promise
+//! | | what is lost | what to set |
+//! | --- | --- | --- |
+//! | eviction: `maxmemory` with any policy but `noeviction` | any record at any time; the `volatile-*` policies take records first, since each has a time to live | `maxmemory-policy noeviction`: full, the server then refuses, and nothing runs |
+//! | a crash without an append-only file | everything | `appendonly yes` |
+//! | a crash with `appendfsync everysec` | about the last second, also of what was acknowledged | `appendfsync always` |
+//! | a failover: replicas are behind | what the primary had not sent yet | `min-replicas-to-write` bounds it |
+//! | a clock that jumps forward | leases and times to live end early | the token of each attempt still keeps late writers out |
+//!
+//! A lost *reservation* lets a second request run beside the first, whose late answer is then refused
+//! (`Superseded`). A lost *answer* lets the next repeat run again. Law D1 holds as far as the server's settings
+//! carry it, for replays too: what is replayed is what the server has now.
+//!
+//! # What calls cost
+//! | | round trips | in the server |
+//! | --- | --- | --- |
+//! | reserve a new key; replay | 1 | `SET … NX GET PX` and `TIME`; before Redis 7.0 a script |
+//! | complete, renew, abandon, release | 1 | a script: one read, one write |
+//! | a conflict, a mismatch, a takeover, a resend | 2 | the same `SET`, which then writes nothing, and a script |
+//! | [`changed`](idem_core::IdempotencyStore::changed) | 1 every 25 to 250 ms for each waiter | a script that reads |
+//! | [`lapsed`](idem_core::Inspect::lapsed) | one for each 500 keys **of the whole server**, and for each page | `SCAN`, and a script for each record |
+//! | [`purge_expired`](idem_core::Inspect::purge_expired) | 0 | nothing: the server removes what has expired |
+//!
+//! Each step is atomic in the server and reads the server's clock. Scripts go by their digest; a server that has
+//! forgotten them is sent the text once more.
+//!
+//! Every key has a time to live from its first write on. One that was reserved under
+//! [`Hold`](idem_core::OnLapse::Hold) and has started has none until it is completed, abandoned or released:
+//! nobody but a person may forget it.
+//!
+//! # Clusters
+//! One record is one key, whose name never has a brace in it, whatever the client wrote: see [`Prefix`]. With the
+//! feature `cluster`, [`Connection::open_cluster`]. The driver resends there by itself, up to 16 times and within the
+//! limit of a call; every write names its token and can be repeated, so the only price is that an error never says
+//! "not applied".
+//!
+//! # Errors
+//! | Redis says | the error | applied |
+//! | --- | --- | --- |
+//! | `OOM`, `READONLY`, `LOADING`, `MISCONF`, `NOREPLICAS`, `BUSY` | transient | no |
+//! | `NOAUTH`, `WRONGPASS`, `NOPERM`, `CROSSSLOT`, `MOVED` | not transient | no |
+//! | `WRONGTYPE`, or a value that cannot be read | [corrupt](idem_core::Error::is_corrupt), for this key only | no |
+//! | nothing: the connection was lost, or no answer came in time | transient | unknown |
+//!
+//! On a cluster all but the third are of unknown outcome. What the server says in its own words is left out, since it
+//! may quote the key.
+//!
+//! # Limits
+//! - Durations are counted in milliseconds and clamped at 2^53. Answers have at most 256 MiB.
+//! - A user of an ACL needs `EVALSHA`, `EVAL`, `SET`, `GET`, `DEL`, `TIME`, `PTTL` and `PEXPIRETIME` on the keys under
+//!   the prefix, and for [`lapsed`](idem_core::Inspect::lapsed) `SCAN`.
+//! - Names contain scope and key, escaped, so that `lapsed` can tell them: whoever may list the server's keys sees
+//!   them. Use [`Scope::digest`](idem_core::Scope::digest) and [`Key::from_parts`](idem_core::Key::from_parts) for what
+//!   is secret.
+//! - Drop a future, and what it sent may still be applied; nothing else is left behind.
+//! - redis 1.8, re-exported here. On another version of it, let the store make its connection:
+//!   [`Connection::open`].
+//!
+//! # Features
+//! - `cluster`: connections to a cluster.
+//! - `tls`: `rediss://…`, by rustls and the machine's own roots, with ring unless the process has installed another
+//!   provider of cryptography.
+
+mod connection;
+mod failure;
+mod inspect;
+mod name;
+mod reply;
+mod script;
+mod store;
+mod value;
+mod wait;
+
+pub use connection::{Connection, Limits};
+pub use name::Prefix;
+pub use redis;
+pub use store::RedisStore;

@@ -1,0 +1,150 @@
+//! What calls cost, counted at the server.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "all of this is test code, and prints its figures"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use idem_core::{
+    Answer, Fingerprint, Holder, IdempotencyStore, Key, OnLapse, Operation, Outcome,
+    ReserveRequest, Response, Scope, Terms, Token,
+};
+use idem_redis::{Connection, RedisStore};
+use testkit::Redis;
+use testkit::resp::Reply;
+
+fn request(key: &str) -> ReserveRequest {
+    let operation = Operation::new(
+        Scope::new("acct_812").unwrap(),
+        Key::new(key).unwrap(),
+        Fingerprint::raw("150.00"),
+    );
+    ReserveRequest::new(operation, Token::random(), Terms::default())
+}
+
+async fn reserve(store: &RedisStore, request: &ReserveRequest) -> Holder {
+    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
+        panic!("not reserved")
+    };
+    Holder::new(request.operation.record.clone(), request.token, attempt)
+}
+
+fn answer() -> Answer {
+    Response::new(201).body(vec![b'x'; 300]).into()
+}
+
+/// How often a server ran which command since it was last asked.
+fn commands(server: &Redis) -> BTreeMap<String, u64> {
+    let Reply::Text(info) = server.ask(&["INFO", "commandstats"]) else {
+        panic!("no statistics")
+    };
+    server.ask(&["CONFIG", "RESETSTAT"]);
+    let line = |line: &str| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let calls = rest.split_once(',')?.0.parse().ok()?;
+        // What this test itself asks.
+        let ours = name.starts_with("config") || name == "info";
+        (!ours).then(|| (name.to_owned(), calls))
+    };
+    info.lines().filter_map(line).collect()
+}
+
+fn sent(commands: &BTreeMap<String, u64>) -> String {
+    let shown = commands
+        .iter()
+        .map(|(name, calls)| format!("{calls} {name}"));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test]
+async fn every_call_costs_one_round_trip_and_these_commands() {
+    for native in [true, false] {
+        let server = Redis::start();
+        let mut store = RedisStore::new(Connection::open(&server.url()).await.unwrap());
+        if !native {
+            store = store.without_native();
+        }
+        // The scripts are loaded.
+        let warm = reserve(&store, &request("warm")).await;
+        assert!(matches!(
+            store.reserve(&request("warm")).await,
+            Ok(Outcome::Conflict { .. })
+        ));
+        store.renew(&warm, Terms::default(), None).await.unwrap();
+        store.complete(&warm, &answer()).await.unwrap();
+        commands(&server);
+
+        let holder = reserve(&store, &request("k")).await;
+        let reserving = sent(&commands(&server));
+        let conflict = store.reserve(&request("k")).await.unwrap();
+        assert!(matches!(conflict, Outcome::Conflict { .. }));
+        let conflicting = sent(&commands(&server));
+        store.renew(&holder, Terms::default(), None).await.unwrap();
+        let renewing = sent(&commands(&server));
+        store.complete(&holder, &answer()).await.unwrap();
+        let completing = sent(&commands(&server));
+        let replay = store.reserve(&request("k")).await.unwrap();
+        assert!(matches!(replay, Outcome::Replay(_)));
+        let replaying = sent(&commands(&server));
+
+        println!("native: {native}\n reserve  {reserving}\n conflict {conflicting}");
+        println!(" renew    {renewing}\n complete {completing}\n replay   {replaying}");
+        // What a script runs inside is counted, too, and costs no round trip.
+        let natively = "1 set, 1 time";
+        let script = "1 evalsha, 1 get, 1 set, 1 time";
+        let reading = "1 evalsha, 1 get, 1 time";
+        if native {
+            assert_eq!(
+                (reserving.as_str(), replaying.as_str()),
+                (natively, natively)
+            );
+            // Another round trip: the lease is computed in the server.
+            assert_eq!(
+                conflicting,
+                "1 evalsha, 1 get, 1 pexpiretime, 1 set, 2 time"
+            );
+            assert_eq!(renewing, "1 evalsha, 1 get, 1 pexpiretime, 1 set, 1 time");
+        } else {
+            assert_eq!((reserving.as_str(), replaying.as_str()), (script, reading));
+            assert_eq!((conflicting.as_str(), renewing.as_str()), (reading, script));
+        }
+        assert_eq!(completing, script);
+    }
+}
+
+/// Every way a record can be left, and whether the server forgets it by itself.
+#[tokio::test]
+async fn every_key_has_a_time_to_live_but_what_is_held_and_started() {
+    let server = Redis::start();
+    let store = RedisStore::new(Connection::open(&server.url()).await.unwrap());
+    for store in [store.clone(), store.without_native()] {
+        server.ask(&["FLUSHALL"]);
+        let left = || match server.ask(&["PTTL", "idem:acct_812:k"]) {
+            Reply::Integer(millis) => millis,
+            other => panic!("{other:?}"),
+        };
+        let day = 24 * 3_600_000;
+        let about_a_day = || (day - 60_000..=day).contains(&left());
+        for on_lapse in [OnLapse::RunAgain, OnLapse::Hold] {
+            let first = reserve(&store, &request("k").on_lapse(on_lapse)).await;
+            assert!(about_a_day(), "reserved");
+            store.renew(&first, Terms::default(), None).await.unwrap();
+            assert_eq!(left() == -1, on_lapse == OnLapse::Hold, "renewed");
+            store.abandon(&first).await.unwrap();
+            assert!(about_a_day(), "abandoned");
+            let second = reserve(&store, &request("k").on_lapse(on_lapse)).await;
+            assert!(about_a_day(), "taken over");
+            store.renew(&second, Terms::default(), None).await.unwrap();
+            store.complete(&second, &answer()).await.unwrap();
+            assert!(about_a_day(), "completed");
+            server.ask(&["DEL", "idem:acct_812:k"]);
+        }
+        let released = reserve(&store, &request("k")).await;
+        store.release(&released).await.unwrap();
+        assert_eq!(left(), -2, "released");
+    }
+}

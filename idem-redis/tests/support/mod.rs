@@ -1,0 +1,133 @@
+//! A server for the test binary, a cluster if one is asked for, and a prefix on it for each store.
+#![allow(dead_code, reason = "each test binary needs a part")]
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use idem_redis::redis::Client;
+use idem_redis::{Connection, Limits, Prefix, RedisStore};
+use testkit::Redis;
+#[cfg(feature = "cluster")]
+use testkit::{RedisCluster, resp::Reply};
+
+/// Never dropped: the rig ends it with the process.
+pub(crate) static SERVER: LazyLock<Redis> =
+    LazyLock::new(|| Redis::builder().setting("maxclients", "2000").start());
+
+#[cfg(feature = "cluster")]
+/// Takes seconds to start: one for all.
+pub(crate) static CLUSTER: LazyLock<RedisCluster> =
+    LazyLock::new(|| RedisCluster::start_with(Redis::builder()));
+
+static PREFIXES: AtomicUsize = AtomicUsize::new(0);
+
+/// How a store is connected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Multiplexed,
+    /// The same without the native command.
+    Scripts,
+    Manager,
+    #[cfg(feature = "cluster")]
+    Cluster,
+    #[cfg(feature = "cluster")]
+    ClusterScripts,
+}
+
+impl Way {
+    pub(crate) async fn connect(self) -> Connection {
+        // A busy machine is no reason to fail.
+        let patience = Duration::from_secs(20);
+        let limits = Limits::default().answer(patience).connect(patience);
+        match self {
+            Self::Multiplexed | Self::Scripts => {
+                let client = Client::open(SERVER.url()).unwrap();
+                let connection = client.get_multiplexed_async_connection().await;
+                Connection::from(connection.unwrap()).answer_within(limits.answer)
+            }
+            Self::Manager => Connection::open_within(&SERVER.url(), limits)
+                .await
+                .unwrap(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster | Self::ClusterScripts => {
+                let urls = CLUSTER
+                    .addresses()
+                    .into_iter()
+                    .map(|it| format!("redis://{it}"));
+                Connection::open_cluster_within(urls, limits).await.unwrap()
+            }
+        }
+    }
+
+    async fn store(self, prefix: &Prefix) -> RedisStore {
+        let store = RedisStore::new(self.connect().await).with_prefix(prefix.clone());
+        match self {
+            Self::Scripts => store.without_native(),
+            #[cfg(feature = "cluster")]
+            Self::ClusterScripts => store.without_native(),
+            _ => store,
+        }
+    }
+
+    fn primaries(self) -> Vec<&'static Redis> {
+        match self {
+            Self::Multiplexed | Self::Scripts | Self::Manager => vec![&SERVER],
+            #[cfg(feature = "cluster")]
+            Self::Cluster | Self::ClusterScripts => {
+                let is_primary = |node: &&Redis| match node.ask(&["ROLE"]) {
+                    Reply::Array(role) => role.first() == Some(&Reply::Text("master".into())),
+                    _ => false,
+                };
+                CLUSTER.nodes().iter().filter(is_primary).collect()
+            }
+        }
+    }
+}
+
+/// A store under a prefix of its own.
+pub(crate) struct Isolated {
+    pub(crate) store: RedisStore,
+    pub(crate) prefix: Prefix,
+    way: Way,
+}
+
+impl Isolated {
+    pub(crate) async fn open(way: Way) -> Self {
+        let number = PREFIXES.fetch_add(1, Ordering::Relaxed);
+        let prefix = Prefix::new(format!("s{number}")).unwrap();
+        let store = way.store(&prefix).await;
+        Self { store, prefix, way }
+    }
+
+    pub(crate) async fn reopen(mut self) -> Self {
+        self.store = self.way.store(&self.prefix).await;
+        self
+    }
+
+    /// Moves the instants in the records back.
+    pub(crate) fn advance(&self, by: Duration) {
+        let (pattern, by) = (
+            format!("{}:*", self.prefix.as_str()),
+            by.as_millis().to_string(),
+        );
+        let script = include_str!("advance.lua");
+        for primary in self.way.primaries() {
+            primary.ask(&["EVAL", script, "0", &pattern, &by]);
+        }
+    }
+}
+
+impl Drop for Isolated {
+    /// What is left makes every look at all names slower.
+    fn drop(&mut self) {
+        let script =
+            "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end";
+        let pattern = format!("{}:*", self.prefix.as_str());
+        if !std::thread::panicking() {
+            for primary in self.way.primaries() {
+                primary.ask(&["EVAL", script, "0", &pattern]);
+            }
+        }
+    }
+}
