@@ -180,19 +180,26 @@ pub(crate) fn of_connection(error: RedisError) -> Error {
 fn code(error: &RedisError) -> Option<String> {
     let errors = error.clone().into_server_errors()?;
     let (_, error) = errors.first()?;
-    // Before Redis 7, what fails within a script is told in the words of a script that failed.
+    // What fails within a script may be told in the words of a script that failed.
     if error.code() == "ERR"
         && let Some(words) = error
             .details()
             .filter(|words| words.contains("user_script"))
-        && let Some(within) = WITHIN_SCRIPTS.iter().find(|code| words.contains(*code))
+        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| words.contains(said))
     {
-        return Some((*within).to_owned());
+        return Some((*code).to_owned());
     }
     Some(error.code().to_owned())
 }
 
-const WITHIN_SCRIPTS: [&str; 5] = ["OOM", "MISCONF", "READONLY", "NOREPLICAS", "NOPERM"];
+/// Words, and the code that they stand for.
+const WITHIN_SCRIPTS: [(&str, &str); 5] = [
+    ("-OOM", "OOM"),
+    ("-MISCONF", "MISCONF"),
+    ("-READONLY", "READONLY"),
+    ("-NOREPLICAS", "NOREPLICAS"),
+    ("The user executing the script can't", "NOPERM"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -235,6 +242,10 @@ mod tests {
             (
                 "ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed",
                 true,
+            ),
+            (
+                "ERR The user executing the script can't run this command script: 1, on @user_script:1.",
+                false,
             ),
             ("ERR unknown command", false),
         ] {
