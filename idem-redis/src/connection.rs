@@ -18,8 +18,8 @@ use tokio::time::timeout;
 
 use crate::failure::{self, Failure};
 
-/// A connection to a server or to a cluster, for [`RedisStore`](crate::RedisStore). Clones share it; all calls go
-/// over it side by side, and no pool is needed.
+/// A connection to a server or to a cluster, for [`RedisStore`](crate::RedisStore) and
+/// [`RedisCache`](crate::RedisCache). Clones share it; all calls go over it side by side, and no pool is needed.
 ///
 /// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit. Or turn one of
 /// the driver's own into it:
@@ -260,6 +260,11 @@ impl Connection {
             Ok(asked) => asked.map_err(|error| Failure::of(error, self.resends())),
             Err(elapsed) => Err(Failure::late(elapsed)),
         }
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        // Only that client sends again.
+        self.resends()
     }
 
     /// What an answer is, if it is an error of the server.

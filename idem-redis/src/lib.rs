@@ -32,6 +32,8 @@
 //! | a failover: replicas are behind | what the primary had not sent yet | `min-replicas-to-write` bounds it |
 //! | a clock that jumps forward | leases and times to live end early | the token of each attempt still keeps late writers out |
 //!
+//! [`RedisStore::check`] finds which of these a server has; run it when a process starts.
+//!
 //! A lost *reservation* lets a second request run beside the first, whose late answer is then refused
 //! (`Superseded`). A lost *answer* lets the next repeat run again. Law D1 holds as far as the server's settings
 //! carry it, for replays too: what is replayed is what the server has now.
@@ -58,6 +60,10 @@
 //! feature `cluster`, [`Connection::open_cluster`]. The driver resends there by itself, up to 16 times and within the
 //! limit of a call; every write names its token and can be repeated, so the only price is that an error never says
 //! "not applied".
+//!
+//! # A cache in front of a database
+//! [`RedisCache`] is the shared cache for [`Cached`](idem_core::Cached): repeats are answered without the database, and
+//! nothing rests on what Redis keeps.
 //!
 //! # Errors
 //! | Redis says | the error | applied |
@@ -86,7 +92,10 @@
 //! - `tls`: `rediss://…`, by rustls and the machine's own roots, with ring unless the process has installed another
 //!   provider of cryptography.
 
+mod cache;
+mod check;
 mod connection;
+mod danger;
 mod failure;
 mod inspect;
 mod name;
@@ -96,7 +105,9 @@ mod store;
 mod value;
 mod wait;
 
+pub use cache::RedisCache;
 pub use connection::{Connection, Limits};
+pub use danger::Danger;
 pub use name::Prefix;
 pub use redis;
 pub use store::RedisStore;

@@ -1,7 +1,8 @@
-//! What records are called on the server.
+//! What records and cached values are called on the server.
 //!
 //! ```text
-//! prefix : scope : key        everything but a-z A-Z 0-9 - . _ ~ as %XX
+//! record   prefix : scope : key        everything but a-z A-Z 0-9 - . _ ~ as %XX
+//! cached   prefix :: 64 hex digits
 //! ```
 //! A name says which record it is, and no two records share one, under one prefix or several: the last two
 //! parts between colons are scope and key, never empty, and what stands before is the prefix.
@@ -13,7 +14,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use idem_core::{Error, Key, RecordId, Scope};
+use idem_core::{CacheKey, Error, Key, RecordId, Scope};
 
 /// What stands before every name, and keeps stores, caches and everything else on a server apart.
 ///
@@ -61,6 +62,14 @@ impl Prefix {
         write_escaped(&mut name, record.scope.as_bytes());
         name.push(':');
         write_escaped(&mut name, record.key.as_str().as_bytes());
+        name
+    }
+
+    pub(crate) fn of_cached(&self, key: &CacheKey) -> String {
+        let mut name = format!("{}::", self.0);
+        for byte in key.as_bytes() {
+            push_hex(&mut name, *byte);
+        }
         name
     }
 

@@ -22,6 +22,12 @@ pub(crate) static CLUSTER: LazyLock<RedisCluster> =
 
 static PREFIXES: AtomicUsize = AtomicUsize::new(0);
 
+/// One that nobody else has.
+pub(crate) fn a_prefix() -> Prefix {
+    let number = PREFIXES.fetch_add(1, Ordering::Relaxed);
+    Prefix::new(format!("s{number}")).unwrap()
+}
+
 /// How a store is connected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -70,7 +76,7 @@ impl Way {
         }
     }
 
-    fn primaries(self) -> Vec<&'static Redis> {
+    pub(crate) fn primaries(self) -> Vec<&'static Redis> {
         match self {
             Self::Multiplexed | Self::Scripts | Self::Manager => vec![&SERVER],
             #[cfg(feature = "cluster")]
@@ -94,8 +100,7 @@ pub(crate) struct Isolated {
 
 impl Isolated {
     pub(crate) async fn open(way: Way) -> Self {
-        let number = PREFIXES.fetch_add(1, Ordering::Relaxed);
-        let prefix = Prefix::new(format!("s{number}")).unwrap();
+        let prefix = a_prefix();
         let store = way.store(&prefix).await;
         Self { store, prefix, way }
     }

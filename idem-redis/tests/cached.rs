@@ -1,0 +1,177 @@
+//! The whole suite on a store in memory behind the shared cache, and what the cache spares the store.
+#![allow(clippy::unwrap_used, reason = "all of this is test code")]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use idem_conformance::{Harness, Store, async_trait, conformance};
+use idem_core::{
+    Cached, Fingerprint, Holder, IdempotencyStore, Key, ManualClock, MemoryStore, Operation,
+    Outcome, ReserveRequest, Response, Scope, Terms, Token,
+};
+use idem_redis::{Connection, Prefix, RedisCache};
+use support::{Way, a_prefix};
+use testkit::resp::Reply;
+use testkit::{Fault, Plan, Proxy, Redis, until};
+
+/// Every handle is a node of its own, as in real life.
+struct Nodes {
+    way: Way,
+    clock: ManualClock,
+    store: MemoryStore,
+    cache: RedisCache,
+    prefix: Prefix,
+}
+
+impl Nodes {
+    async fn open(way: Way) -> Self {
+        let clock = ManualClock::new();
+        let prefix = a_prefix();
+        Self {
+            way,
+            store: MemoryStore::with_clock(clock.clone()),
+            cache: RedisCache::new(way.connect().await).with_prefix(prefix.clone()),
+            clock,
+            prefix,
+        }
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        // A busy machine must not turn the cache off.
+        let cached = Cached::new(self.store.clone(), self.cache.clone());
+        Arc::new(cached.cache_timeout(Duration::from_secs(20)))
+    }
+
+    fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        let pattern = format!("{}::*", self.prefix.as_str());
+        let (script, by) = (
+            include_str!("support/advance_cache.lua"),
+            by.as_millis().to_string(),
+        );
+        for primary in self.way.primaries() {
+            primary.ask(&["EVAL", script, "0", &pattern, &by]);
+        }
+    }
+}
+
+/// A harness whose nodes reach the cache in one way.
+macro_rules! suite {
+    ($name:ident, $way:expr) => {
+        mod $name {
+            use super::*;
+
+            struct Opened(Nodes);
+
+            #[async_trait]
+            impl Harness for Opened {
+                async fn open() -> Self {
+                    Self(Nodes::open($way).await)
+                }
+
+                fn store(&self) -> Arc<dyn Store> {
+                    self.0.store()
+                }
+
+                async fn advance(&self, by: Duration) {
+                    self.0.advance(by);
+                }
+            }
+
+            conformance!(Opened, marks);
+        }
+    };
+}
+
+suite!(multiplexed, Way::Multiplexed);
+#[cfg(feature = "cluster")]
+suite!(cluster, Way::Cluster);
+
+fn request() -> ReserveRequest {
+    let operation = Operation::new(
+        Scope::new("acct_812").unwrap(),
+        Key::new("order {17}").unwrap(),
+        Fingerprint::raw("150.00"),
+    );
+    ReserveRequest::new(operation, Token::random(), Terms::default())
+}
+
+#[tokio::test]
+async fn rapid_repeats_and_completed_answers_are_answered_by_the_cache_alone() {
+    let nodes = Nodes::open(Way::Manager).await;
+    let store = nodes.store();
+    let first = request();
+    let Outcome::Reserved { attempt, .. } = store.reserve(&first).await.unwrap() else {
+        panic!("not reserved")
+    };
+    // Another node, before a store that knows nothing: only the cache can be what answers.
+    let empty = Cached::new(MemoryStore::new(), nodes.cache.clone());
+    let operation = first.operation.clone();
+    let conflict = empty.look_up(&operation).await;
+    assert!(
+        matches!(conflict, Some(Outcome::Conflict { .. })),
+        "{conflict:?}"
+    );
+    let holder = Holder::new(operation.record.clone(), first.token, attempt);
+    let answer = Response::new(201).body("paid").into();
+    store.complete(&holder, &answer).await.unwrap();
+    for _ in 0..20 {
+        let Some(Outcome::Replay(replay)) = empty.look_up(&operation).await else {
+            panic!("no replay")
+        };
+        assert_eq!(replay.answer, answer);
+    }
+}
+
+#[tokio::test]
+async fn a_cache_that_is_flushed_or_gone_costs_speed_only() {
+    let server = Redis::start();
+    let cache = RedisCache::new(Connection::open(&server.url()).await.unwrap());
+    let store = Cached::new(MemoryStore::new(), cache);
+    let first = request();
+    let Outcome::Reserved { attempt, .. } = store.reserve(&first).await.unwrap() else {
+        panic!("not reserved")
+    };
+    server.ask(&["FLUSHALL"]);
+    let conflict = store.reserve(&request()).await.unwrap();
+    assert!(matches!(conflict, Outcome::Conflict { .. }));
+    server.kill();
+    let holder = Holder::new(first.operation.record.clone(), first.token, attempt);
+    store
+        .complete(&holder, &Response::new(201).into())
+        .await
+        .unwrap();
+    assert!(matches!(
+        store.reserve(&request()).await.unwrap(),
+        Outcome::Replay(_)
+    ));
+}
+
+#[tokio::test]
+async fn what_lands_late_ends_when_it_was_meant_to() {
+    let server = Redis::start();
+    let late = Duration::from_millis(1500);
+    let proxy = Proxy::start(
+        server.address(),
+        Plan::once("PXAT", Fault::DelayRequest(late)),
+    );
+    let url = format!("redis://{}", proxy.address());
+    let cache = RedisCache::new(Connection::open(&url).await.unwrap());
+    let store = Cached::new(MemoryStore::new(), cache.clone());
+    let first = request();
+    // The mark is under way when the cache's time is over: it is for a second.
+    store.reserve(&first).await.unwrap();
+    let landed = || match server.ask(&["INFO", "commandstats"]) {
+        Reply::Text(info) => info.contains("cmdstat_set:calls=1").then_some(()),
+        _ => None,
+    };
+    assert_eq!(landed(), None, "it is under way");
+    until("the late mark", Duration::from_secs(20), landed);
+    assert_eq!(
+        server.ask(&["KEYS", "*"]),
+        Reply::Array(vec![]),
+        "it is over"
+    );
+}
