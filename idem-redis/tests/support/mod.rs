@@ -112,13 +112,19 @@ impl Isolated {
 
     /// Moves the instants in the records back.
     pub(crate) fn advance(&self, by: Duration) {
-        let (pattern, by) = (
-            format!("{}:*", self.prefix.as_str()),
-            by.as_millis().to_string(),
-        );
+        self.move_instants(&by.as_millis().to_string());
+    }
+
+    /// Moves the instants in the records forward: to them, it is earlier than it was.
+    pub(crate) fn set_clock_back(&self, by: Duration) {
+        self.move_instants(&format!("-{}", by.as_millis()));
+    }
+
+    fn move_instants(&self, by: &str) {
+        let pattern = format!("{}:*", self.prefix.as_str());
         let script = include_str!("advance.lua");
         for primary in self.way.primaries() {
-            primary.ask(&["EVAL", script, "0", &pattern, &by]);
+            primary.ask(&["EVAL", script, "0", &pattern, by]);
         }
     }
 }
