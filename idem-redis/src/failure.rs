@@ -193,12 +193,13 @@ fn code(error: &RedisError) -> Option<String> {
 }
 
 /// Words, and the code that they stand for.
-const WITHIN_SCRIPTS: [(&str, &str); 5] = [
+const WITHIN_SCRIPTS: [(&str, &str); 6] = [
     ("-OOM", "OOM"),
     ("-MISCONF", "MISCONF"),
     ("-READONLY", "READONLY"),
     ("-NOREPLICAS", "NOREPLICAS"),
     ("The user executing the script can't", "NOPERM"),
+    ("ACL failure in script", "NOPERM"),
 ];
 
 #[cfg(test)]
@@ -245,6 +246,10 @@ mod tests {
             ),
             (
                 "ERR The user executing the script can't run this command script: 1, on @user_script:1.",
+                false,
+            ),
+            (
+                "ERR ACL failure in script: User default has no permissions script: 1, on @user_script:1.",
                 false,
             ),
             ("ERR unknown command", false),

@@ -214,3 +214,37 @@ async fn a_server_that_does_not_answer_in_time_is_of_unknown_outcome_and_a_resen
         store.release(&holder(&first)).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn an_answer_over_the_limit_is_refused_before_anything_is_sent() {
+    let server = Redis::start();
+    let [store, _] = stores(&server).await;
+    let first = request("k");
+    store.reserve(&first).await.unwrap();
+    let too_large = Response::new(201).body(vec![0; 256 << 20]).into();
+    let error = store
+        .complete(&holder(&first), &too_large)
+        .await
+        .unwrap_err();
+    assert!(
+        error.is_too_large() && error.applied() == Applied::No,
+        "{error:?}"
+    );
+    store
+        .complete(&holder(&first), &Response::new(201).into())
+        .await
+        .unwrap();
+}
+
+/// Nor does the driver panic for want of cryptography.
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_cannot_be_reached_by_it() {
+    let server = Redis::start();
+    let url = format!("rediss://{}", server.address());
+    let error = Connection::open(&url).await.unwrap_err();
+    assert!(
+        error.is_unavailable() && error.applied() == Applied::No,
+        "{error:?}"
+    );
+}

