@@ -42,9 +42,9 @@ pub struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// For how long a call waits for its answer; whoever gets none is told that the outcome is unknown. By default
-    /// 1.5 s: shorter than the executor [waits](idem_core::Builder::store_timeouts) for a store, so that the store's
-    /// own limit is what is met first.
+    /// For how long a call waits, whatever it has to ask; whoever gets no answer is told that the outcome is unknown.
+    /// By default 1.5 s: shorter than the executor [waits](idem_core::Builder::store_timeouts) for a store, so that
+    /// the store's own limit is what is met first.
     pub answer: Duration,
     /// For how long a connection may take to be made. By default 1 s.
     pub connect: Duration,
@@ -253,6 +253,15 @@ impl Connection {
             return nodes.collect::<Option<_>>().ok_or_else(Failure::strange);
         }
         Ok(vec![Node::Only])
+    }
+
+    /// A call of a store, which may ask more than once: in all, it takes no longer than the limit.
+    pub(crate) async fn in_limit<T>(
+        &self,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let called = timeout(self.limit, call).await;
+        called.unwrap_or_else(|elapsed| Err(Failure::late(elapsed)))
     }
 
     async fn in_time<T>(&self, asked: impl Future<Output = RedisResult<T>>) -> Result<T, Failure> {

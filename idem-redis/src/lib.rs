@@ -79,7 +79,8 @@
 //! # Limits
 //! - Durations are counted in milliseconds and clamped at 2^53. Answers have at most 256 MiB.
 //! - A user of an ACL needs `EVALSHA`, `EVAL`, `SET`, `GET`, `DEL`, `TIME`, `PTTL` and `PEXPIRETIME` on the keys under
-//!   the prefix, and for [`lapsed`](idem_core::Inspect::lapsed) `SCAN`.
+//!   the prefix; `SCAN` for [`lapsed`](idem_core::Inspect::lapsed), on a cluster `PING`, too; `INFO` and `CONFIG GET`
+//!   for all that [`check`](RedisStore::check) can find.
 //! - Names contain scope and key, escaped, so that `lapsed` can tell them: whoever may list the server's keys sees
 //!   them. Use [`Scope::digest`](idem_core::Scope::digest) and [`Key::from_parts`](idem_core::Key::from_parts) for what
 //!   is secret.

@@ -64,8 +64,11 @@ impl RedisStore {
         arguments: &[&[u8]],
     ) -> Result<Value, Error> {
         let name = self.prefix.of_record(record);
-        let asked = step.run(&self.connection, &name, arguments).await;
-        asked.map_err(Failure::into_error)
+        let asked = step.run(&self.connection, &name, arguments);
+        self.connection
+            .in_limit(asked)
+            .await
+            .map_err(Failure::into_error)
     }
 
     /// A write of who holds the record: it names token and attempt.
@@ -105,6 +108,22 @@ impl RedisStore {
         }
     }
 
+    /// By the native command, and by the script where that does not decide.
+    async fn reserve_either_way(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
+        if self.native.load(Ordering::Relaxed) {
+            match self.reserve_natively(request).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) => {}
+                Err(failure) if failure.is_not_understood() => {
+                    // Before Redis 7: it is not asked again.
+                    self.native.store(false, Ordering::Relaxed);
+                }
+                Err(failure) => return Err(failure.into_error()),
+            }
+        }
+        self.reserve_by_script(request).await
+    }
+
     /// Whatever the record is: the script decides.
     async fn reserve_by_script(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
         let hold = match request.on_lapse {
@@ -133,18 +152,9 @@ impl RedisStore {
 #[deny(clippy::missing_trait_methods)]
 impl IdempotencyStore for RedisStore {
     async fn reserve(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
-        if self.native.load(Ordering::Relaxed) {
-            match self.reserve_natively(request).await {
-                Ok(Some(outcome)) => return Ok(outcome),
-                Ok(None) => {}
-                Err(failure) if failure.is_not_understood() => {
-                    // Before Redis 7: it is not asked again.
-                    self.native.store(false, Ordering::Relaxed);
-                }
-                Err(failure) => return Err(failure.into_error()),
-            }
-        }
-        self.reserve_by_script(request).await
+        let reserving = async { Ok(self.reserve_either_way(request).await) };
+        let reserved = self.connection.in_limit(reserving).await;
+        reserved.unwrap_or_else(|late| Err(late.into_error()))
     }
 
     async fn complete(&self, holder: &Holder, answer: &Answer) -> Result<Completion, Error> {

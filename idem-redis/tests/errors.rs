@@ -9,7 +9,7 @@ use idem_core::{
     ReserveRequest, Response, Scope, Terms, Token,
 };
 use idem_redis::{Connection, Limits, RedisStore};
-use testkit::Redis;
+use testkit::{Fault, Plan, Proxy, Redis};
 
 fn request(key: &str) -> ReserveRequest {
     let operation = Operation::new(
@@ -247,4 +247,20 @@ async fn a_server_that_does_not_speak_tls_cannot_be_reached_by_it() {
         error.is_unavailable() && error.applied() == Applied::No,
         "{error:?}"
     );
+}
+
+/// A conflict is two round trips: each is in time, but not both.
+#[tokio::test]
+async fn the_limit_is_for_the_whole_call_and_not_for_each_of_its_parts() {
+    let server = Redis::start();
+    let proxy = Proxy::start(server.address(), Plan::none());
+    let limits = Limits::default().answer(Duration::from_millis(500));
+    let url = format!("redis://{}", proxy.address());
+    let store = RedisStore::new(Connection::open_within(&url, limits).await.unwrap());
+    store.reserve(&request("k")).await.unwrap();
+    proxy.follow(Plan::from_fn(|_| {
+        Fault::DelayAnswer(Duration::from_millis(300))
+    }));
+    let error = store.reserve(&request("k")).await.unwrap_err();
+    assert_eq!(error.applied(), Applied::Unknown, "{error:?}");
 }
