@@ -63,9 +63,9 @@
 //! - All time is the server's. A clock that jumps forward frees leases early: what protects then is the token,
 //!   and the transaction or the derived key.
 //! - Durable as `synchronous_commit` says; `off` gives up law D1, for replays too.
-//! - Statements wait 100 ms for a lock. Set a `statement_timeout` for the role that is shorter than the
-//!   executor's [store timeout](idem_core::Builder::store_timeouts) of 2 s. What else may be wrong with a
-//!   server, [`check`](PostgresStore::check) finds: run it when a process starts.
+//! - Statements wait 100 ms for a lock, and then once more. Set a `statement_timeout` for the role that is
+//!   shorter than the executor's [store timeout](idem_core::Builder::store_timeouts) of 2 s. What else may be
+//!   wrong with a server, [`check`](PostgresStore::check) finds: run it when a process starts.
 //! - Every call on the pool is one autocommit statement at a time, so that a dropped future leaves no open
 //!   transaction behind; [`run_in`](PostgresStore::run_in) runs in a task that nobody can drop. **Your own
 //!   `Pool::begin` can**: in sqlx 0.8.4 to 0.9.0 a cancelled `begin` leaves a transaction open on the pooled
