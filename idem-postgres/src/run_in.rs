@@ -176,7 +176,8 @@ impl Transactions {
     /// a pooled connection.
     ///
     /// **Call no provider in `handler`.** The transaction would hold a connection and locks for as long as
-    /// the provider takes, and what the provider did does not roll back. For that there is
+    /// the provider takes, and what the provider did does not roll back. With a pool of 2 and a provider
+    /// that takes 1 s, 8 callers kept everybody else from the database for 4 s. For that there is
     /// [`complete_in`](PostgresStore::complete_in).
     ///
     /// # Errors
