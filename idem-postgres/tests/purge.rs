@@ -44,7 +44,7 @@ fn answer(bytes: usize) -> Answer {
 }
 
 /// Expired and live in each round.
-const RECORDS: u64 = 3000;
+const RECORDS: u64 = 2000;
 
 #[tokio::test]
 async fn ten_rounds_of_filling_and_purging_do_not_bloat_the_table() {
@@ -99,7 +99,7 @@ async fn ten_rounds_of_filling_and_purging_do_not_bloat_the_table() {
 const KEYS: u64 = 12;
 const WORKERS: u64 = 8;
 const PURGERS: usize = 2;
-const ROUNDS: u64 = 80;
+const ROUNDS: u64 = 50;
 const BEYOND: Duration = Duration::from_secs(3600);
 
 /// What a worker leaves behind that must not go.
