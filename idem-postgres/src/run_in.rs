@@ -1,14 +1,13 @@
 //! Key and effect in one transaction that the library begins: they commit together, or not at all.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Applied, DerivedKey, Error, Executed, Holder, OnLapse, Operation, Outcome, Progress,
-    Recorded, ReserveRequest, Response, Terms, Token,
+    Answer, Applied, DerivedKey, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic,
+    Progress, Recorded, ReserveRequest, Response, Terms, Token,
 };
 use sqlx::{PgPool, Postgres, Transaction};
 
@@ -91,7 +90,7 @@ pub enum RunInError<E> {
     /// The handler failed. Everything was rolled back: nothing happened.
     Handler(E),
     /// The handler panicked, with this. Everything was rolled back: nothing happened.
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Panic),
     /// The runtime shut down meanwhile.
     Cancelled,
 }
@@ -199,7 +198,7 @@ impl Transactions {
         let pool = pool.clone();
         let task = tokio::spawn(async move { self.run(&pool, operation, handler).await });
         task.await.unwrap_or_else(|failed| {
-            let panic = failed.try_into_panic();
+            let panic = failed.try_into_panic().map(Panic::new);
             Err(panic.map_or(RunInError::Cancelled, RunInError::Panicked))
         })
     }

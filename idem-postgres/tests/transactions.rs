@@ -153,7 +153,11 @@ async fn what_is_rolled_back_has_not_happened_and_the_key_is_free() {
         Ok::<_, Infallible>(paid())
     };
     let panicked = store.run_in(store.pool(), operation("k"), panics).await;
-    assert!(matches!(panicked, Err(RunInError::Panicked(_))));
+    let Err(error @ RunInError::Panicked(_)) = panicked else {
+        panic!("{panicked:?}")
+    };
+    // As `?` does in a handler of a server.
+    let _: Box<dyn std::error::Error + Send + Sync> = error.into();
 
     assert!(world.is_vacant("k").await);
     assert_eq!(world.payments().await, 0);

@@ -224,7 +224,7 @@ impl Service {
             Ok::<_, sqlx::Error>(response)
         };
         let running = self.transactions().run_in(self.pool(), operation, handler);
-        running.await.map_err(|error| error.to_string().into())
+        Ok(running.await?)
     }
 
     async fn answer_first(&self, name: &str) -> Result<Executed, Failed> {
@@ -234,7 +234,7 @@ impl Service {
         let running = self
             .transactions()
             .run_in(self.pool(), operation(name), handler);
-        let executed = running.await.map_err(|error| error.to_string())?;
+        let executed = running.await?;
         if let Executed::Ran { response, .. } = &executed {
             self.rig.reach("recorded", name);
             let mut connection = self.pool().acquire().await?;
