@@ -143,6 +143,7 @@ pub use key::Key;
 pub use memory::MemoryStore;
 pub use operation::{Holder, Operation, RecordId};
 pub use outcome::{Completion, Outcome, Replay, ReserveRequest, Update};
+pub use panics::Panic;
 pub use progress::Progress;
 pub use resolve::{Resolution, resolve};
 pub use response::{Answer, Header, Response};

@@ -1,9 +1,16 @@
 //! The Postgres store for idempotency: the authoritative store, and key and effect in one transaction.
 //!
 //! **Never call a provider inside a transaction.** What the provider did does not roll back, and for as long
-//! as it takes, the transaction holds a connection, locks, and every request with the same key. If the
-//! effect is in this database, let key and effect commit together. If it is a provider's, reserve and commit
-//! first, call the provider with the derived key, then commit result and answer together.
+//! as it takes, the transaction holds a connection, locks, and every request with the same key. Measured with
+//! a pool of 2, a provider that takes 1 s, and 8 callers at once (`tests/provider_cost.rs`):
+//!
+//! | the provider is called | all callers are done after | a query that has nothing to do with them waits |
+//! | --- | --- | --- |
+//! | inside the transaction | 4.2 s | 4.1 s |
+//! | between two of them | 1.0 s | 8 ms |
+//!
+//! If the effect is in this database, let key and effect commit together. If it is a provider's, reserve and
+//! commit first, call the provider with the derived key, then commit result and answer together.
 //!
 //! ```no_run
 //! use idem_core::*;

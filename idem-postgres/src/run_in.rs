@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Recorded,
+    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic, Recorded,
     ReserveRequest, Reserved, Response, RunInError, Settled, Terms, Token,
 };
 use sqlx::{PgPool, Postgres, Transaction};
@@ -78,7 +78,8 @@ impl Transactions {
     /// a pooled connection.
     ///
     /// **Call no provider in `handler`.** The transaction would hold a connection and locks for as long as
-    /// the provider takes, and what the provider did does not roll back. For that there is
+    /// the provider takes, and what the provider did does not roll back. With a pool of 2 and a provider
+    /// that takes 1 s, 8 callers kept everybody else from the database for 4 s. For that there is
     /// [`complete_in`](PostgresStore::complete_in).
     ///
     /// # Errors
@@ -100,7 +101,7 @@ impl Transactions {
         let pool = pool.clone();
         let task = tokio::spawn(async move { self.run(&pool, operation, handler).await });
         task.await.unwrap_or_else(|failed| {
-            let panic = failed.try_into_panic();
+            let panic = failed.try_into_panic().map(Panic::new);
             Err(panic.map_or(RunInError::Cancelled, RunInError::Panicked))
         })
     }

@@ -156,10 +156,13 @@ impl Sql {
                 remembered = is_remembered("t.now"),
             )
             .into(),
+            // Both parts in the order of the index: without it the planner counts what is due by reading the
+            // table from its beginning, where after a while there is nothing any more.
             purge: format!(
                 "WITH t AS MATERIALIZED (SELECT {NOW} AS now), \
                  due AS (SELECT count(*) AS due FROM (SELECT FROM {table} AS r \
-                 WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} LIMIT $1 + 1) AS d), \
+                 WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} \
+                 ORDER BY r.purge_at LIMIT $1 + 1) AS d), \
                  chosen AS MATERIALIZED (SELECT r.ctid FROM {table} AS r \
                  WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} \
                  ORDER BY r.purge_at LIMIT $1 FOR UPDATE SKIP LOCKED), \
