@@ -51,12 +51,21 @@
 //! | the provider's answer | at the provider | reserved | after the lease: asks with the same derived key |
 //! | result and answer committed | there | completed | replays |
 //!
-//! A handler that fails or panics in one transaction has not happened: everything rolls back. A declined
-//! payment that is to be remembered, without what was written for it: [`Settled::CompleteWithoutEffect`].
-//! A serialization failure (SQLSTATE 40001) before the effect begins anew by itself; after it, it is an error
-//! that says "not applied". A second request meets no lease before the commit: it waits for the time of a
-//! commit, or as long as [asked](Transactions::wait), and then it is a conflict for a second at most. Two keys
-//! that two transactions reserve in opposite order end in a conflict, not in a deadlock.
+//! # How transactions end
+//!
+//! | what happens | then |
+//! | --- | --- |
+//! | the handler fails or panics | it has not happened: everything rolls back, the key is as it was |
+//! | the payment is declined, and that is to be remembered | [`Settled::CompleteWithoutEffect`]: what the handler wrote rolls back to a savepoint, the answer commits |
+//! | a savepoint of the handler's own is rolled back | what was written since is undone, no more |
+//! | a savepoint around [`reserve_in`](PostgresStore::reserve_in) is rolled back | the reservation is undone: completing is [`NotCompleted::Superseded`] |
+//! | a transaction of one's own is dropped | it rolls back |
+//! | the answer of the commit is lost | effect and answer are both there, or neither: the error says [`Unknown`](idem_core::Applied::Unknown), and the same request, sent again, finds out |
+//! | serialization failure (SQLSTATE 40001) before the effect | the transaction begins anew by itself |
+//! | serialization failure after it | nothing was applied: the handler's error, or one of the store that says so; the same request, sent again, runs |
+//! | a takeover beside `complete_in` | [`NotCompleted::Superseded`]: roll back; the other attempt has the same derived key |
+//! | two transactions reserve two keys in opposite order | a conflict, and no deadlock |
+//! | a second request meets a reservation before its commit | it waits for the time of a commit, or as long as [asked](Transactions::wait), then replays, or is a conflict for a second at most |
 //!
 //! # What calls cost
 //! Reserving a new key and completing are one statement and one commit each; a replay is one statement that
