@@ -1,0 +1,124 @@
+//! What is on the disk, and making it so.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use idem_core::Timestamp;
+use sled::{Db, Tree};
+
+use crate::clock::HighWater;
+
+/// The key of the mark in the tree of the store's own facts.
+pub(crate) const MARK: &[u8] = b"clock";
+
+/// Makes everything that was written durable. Used by one thread.
+pub(crate) struct Disk {
+    db: Db,
+    facts: Tree,
+    /// The file that sled appends to. sled's flush on Linux is `sync_file_range`, which leaves the data in
+    /// the disk's cache and the file's size to chance.
+    file: File,
+    blobs: Blobs,
+    mark: Option<Timestamp>,
+}
+
+impl Disk {
+    pub(crate) fn new(db: Db, facts: Tree, folder: &Path) -> io::Result<Self> {
+        Ok(Self {
+            db,
+            facts,
+            file: File::open(folder.join("db"))?,
+            blobs: Blobs::new(folder.join("blobs")),
+            mark: None,
+        })
+    }
+
+    /// Makes durable what was written before the call, and the clock's mark with it.
+    pub(crate) fn commit(&mut self, clock: &HighWater) -> sled::Result<()> {
+        let mark = clock.mark();
+        if self.mark != Some(mark) {
+            self.facts.insert(MARK, &mark.as_millis().to_be_bytes())?;
+        }
+        // Blocking, on a thread of its own: `flush_async` hangs for ever at eight callers.
+        self.db.flush()?;
+        self.blobs.sync()?;
+        self.file.sync_data()?;
+        self.mark = Some(mark);
+        clock.is_on_disk(mark);
+        Ok(())
+    }
+}
+
+/// The files in which sled keeps what is over 128 KiB, a leaf of its tree for instance that holds some large
+/// answers. sled never syncs them.
+struct Blobs {
+    folder: PathBuf,
+    /// Those that were there when the folder was read last, and are synced.
+    synced: HashSet<OsString>,
+    read: Option<Read>,
+}
+
+/// When the folder was read last, and when it had been changed last by then.
+#[derive(Clone, Copy)]
+struct Read {
+    at: SystemTime,
+    changed: SystemTime,
+}
+
+/// File systems note the time of a change by a clock that ticks: what changes within a tick of the reading
+/// may look as if it had been there.
+const TICK: Duration = Duration::from_millis(50);
+
+impl Blobs {
+    fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            synced: HashSet::new(),
+            read: None,
+        }
+    }
+
+    /// Syncs those that are new, and the folder, which holds their names.
+    fn sync(&mut self) -> io::Result<()> {
+        let changed = fs::metadata(&self.folder)?.modified()?;
+        let unchanged = |read: Read| read.changed == changed && changed + TICK < read.at;
+        if self.read.is_some_and(unchanged) {
+            return Ok(());
+        }
+        let at = SystemTime::now();
+        let mut there = HashSet::new();
+        let mut new = false;
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !self.synced.contains(&name) {
+                match File::open(entry.path()) {
+                    Ok(file) => file.sync_all()?,
+                    // sled has removed it since: nothing rests on it any more.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => return Err(error),
+                }
+                new = true;
+            }
+            there.insert(name);
+        }
+        if new {
+            sync_folder(&self.folder)?;
+        }
+        self.synced = there;
+        self.read = Some(Read { at, changed });
+        Ok(())
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
