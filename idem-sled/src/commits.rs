@@ -318,3 +318,7 @@ impl<W: Waiter> Drop for Writing<'_, W> {
         self.commits.notify(state);
     }
 }
+
+#[cfg(all(test, idem_loom))]
+#[path = "loom.rs"]
+mod loom_checks;

@@ -61,19 +61,21 @@ impl Core {
         if self.clock.is_far_ahead_of_disk() {
             self.commits.wrote_quietly();
         }
-        self.after_read(key, stored, answer);
+        self.after_read(key, move |outcome| {
+            let _ = answer.send(outcome.map(|()| stored).map_err(failure::closed));
+        });
     }
 
-    /// Gives what was read under the key, once that is on disk.
-    pub(crate) fn after_read<T: Send + 'static>(&self, key: &[u8], read: T, answer: Answer<T>) {
-        let told = Told::new(move |outcome| {
-            let _ = answer.send(outcome.map(|()| read).map_err(failure::closed));
-        });
+    /// Calls `told` once what was read under the key is on disk.
+    pub(crate) fn after_read(
+        &self,
+        key: &[u8],
+        told: impl FnOnce(Result<(), Closed>) + Send + 'static,
+    ) {
         if self.immediate {
-            self.commits.when_durable(key, told);
+            self.commits.when_durable(key, Told::new(told));
         } else {
-            let closed = self.commits.closed();
-            told.told(closed.map_or(Ok(()), Err));
+            told(self.commits.closed().map_or(Ok(()), Err));
         }
     }
 
