@@ -119,6 +119,7 @@ impl Core {
     }
 
     /// Some keys after `after`, of what is in memory.
+    #[allow(clippy::type_complexity, reason = "the engine's own")]
     pub(crate) fn scan(
         &self,
         after: &[u8],

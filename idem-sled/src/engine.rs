@@ -9,9 +9,9 @@ use sled::IVec;
 use tokio::sync::{oneshot, watch};
 
 use crate::commits::Closed;
-use crate::core::{Answer, Core};
+use crate::core::{Answer, Core, Told};
 use crate::failure;
-use crate::hands::{Hands, Job};
+use crate::hands::Hands;
 
 /// A value of sled: two that stood under one key are equal only if their bytes are.
 pub(crate) struct Value(pub(crate) IVec);
@@ -24,14 +24,33 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Has a thread of the store's do this, and waits for its answer. Dropped, it is done all the same.
+    /// Has a thread of the store's do this, and waits for its answer. Dropped before a thread has begun with
+    /// it, it is not done; later it is.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Core, Answer<T>) + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = oneshot::channel();
-        let job: Job<Core> = Box::new(move |core| job(core, answer));
-        if !self.hands.give(job) {
+        let given = self.hands.give(Box::new(move |core| {
+            if !answer.is_closed() {
+                job(core, answer);
+            }
+        }));
+        if !given {
+            return Err(failure::closed(Closed::ByOwner));
+        }
+        answered.await.unwrap_or_else(|_| Err(failure::panicked()))
+    }
+
+    /// Until everything that was begun has ended and is on disk.
+    pub(crate) async fn flush(&self) -> Result<(), Error> {
+        let (answer, answered) = oneshot::channel();
+        let given = self.hands.give_after_all(Box::new(move |core| {
+            core.commits.when_all_durable(Told::new(move |outcome| {
+                let _ = answer.send(outcome.map_err(failure::closed));
+            }));
+        }));
+        if !given {
             return Err(failure::closed(Closed::ByOwner));
         }
         answered.await.unwrap_or_else(|_| Err(failure::panicked()))

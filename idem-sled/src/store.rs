@@ -14,7 +14,6 @@ use idem_core::{
 
 use crate::clock::HighWater;
 use crate::commits::Closed;
-use crate::core::Told;
 use crate::engine::Engine;
 use crate::{Durability, OpenError, Options, failure};
 
@@ -81,20 +80,15 @@ impl SledStore {
         Ok(core.db.clone())
     }
 
-    /// Until everything that was written before is on disk, under [`Durability::Eventual`] too.
+    /// Until everything that was begun before has ended and is on disk: also calls whose futures were dropped,
+    /// and what was written under [`Durability::Eventual`].
     ///
     /// # Errors
     /// The store is closed, or has closed itself because of this flush.
     ///
     /// Dropped: it is flushed all the same.
     pub async fn flush(&self) -> Result<(), Error> {
-        let engine = self.0.cas.engine();
-        let flushed = engine.ask(|core, answer| {
-            core.commits.when_all_durable(Told::new(move |outcome| {
-                let _ = answer.send(outcome.map_err(failure::closed));
-            }));
-        });
-        flushed.await
+        self.0.cas.engine().flush().await
     }
 
     /// Closes the store: what has begun is done and made durable, and everything after that is refused, also

@@ -75,6 +75,8 @@ macro_rules! suite {
                 }
 
                 async fn advance(&self, by: Duration) {
+                    // A swap that lost its caller on the way was decided before: it must not land after.
+                    self.store.flush().await.unwrap();
                     self.clock.advance(by);
                 }
             }
