@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime};
 use idem_core::Timestamp;
 use sled::{Db, Tree};
 
+use crate::Commit;
 use crate::clock::HighWater;
+use crate::options::OnCommit;
 
 /// The key of the mark in the tree of the store's own facts.
 pub(crate) const MARK: &[u8] = b"clock";
@@ -24,32 +26,48 @@ pub(crate) struct Disk {
     file: File,
     blobs: Blobs,
     mark: Option<Timestamp>,
+    on_commit: Option<OnCommit>,
 }
 
 impl Disk {
-    pub(crate) fn new(db: Db, facts: Tree, folder: &Path) -> io::Result<Self> {
+    pub(crate) fn new(
+        db: Db,
+        facts: Tree,
+        folder: &Path,
+        on_commit: Option<OnCommit>,
+    ) -> io::Result<Self> {
         Ok(Self {
             db,
             facts,
             file: File::open(folder.join("db"))?,
             blobs: Blobs::new(folder.join("blobs")),
             mark: None,
+            on_commit,
         })
     }
 
     /// Makes durable what was written before the call, and the clock's mark with it.
     pub(crate) fn commit(&mut self, clock: &HighWater) -> sled::Result<()> {
+        self.tell(Commit::Begins);
         let mark = clock.mark();
         if self.mark != Some(mark) {
             self.facts.insert(MARK, &mark.as_millis().to_be_bytes())?;
         }
         // Blocking, on a thread of its own: `flush_async` hangs for ever at eight callers.
         self.db.flush()?;
+        self.tell(Commit::Flushed);
         self.blobs.sync()?;
         self.file.sync_data()?;
+        self.tell(Commit::Synced);
         self.mark = Some(mark);
         clock.is_on_disk(mark);
         Ok(())
+    }
+
+    fn tell(&mut self, commit: Commit) {
+        if let Some(on_commit) = &mut self.on_commit {
+            on_commit(commit);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ mod transaction;
 pub use complete_in::NotCompleted;
 pub use effect_tree::{EffectTree, TreeInTransaction};
 pub use failure::OpenError;
-pub use options::{Durability, Options};
+pub use options::{Commit, Durability, Options};
 pub use run_in::{Reserved, RunInError, Settled, Transactions};
 pub use sled;
 pub use store::SledStore;

@@ -74,7 +74,7 @@ fn open_here(options: Options) -> Result<SledStore, OpenError> {
         .unwrap_or_else(|| Box::new(WallClock::starting_at(mark)));
     let clock = Arc::new(HighWater::new(source, mark));
 
-    let mut disk = Disk::new(db.clone(), facts, folder)?;
+    let mut disk = Disk::new(db.clone(), facts, folder, options.on_commit)?;
     disk.commit(&clock)?;
     sync_names(folder)?;
 

@@ -26,6 +26,18 @@ pub enum Durability {
     },
 }
 
+/// How far a commit has come: see [`Options::on_commit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Commit {
+    /// It begins: what was written until now will be in it.
+    Begins,
+    /// sled has handed it to the operating system, and the disk has not confirmed it.
+    Flushed,
+    /// It is on disk, and nobody who waits for it has been told.
+    Synced,
+}
+
 /// Settings of a store: from [`SledStore::options`].
 #[must_use = "call `open`"]
 pub struct Options {
@@ -33,7 +45,10 @@ pub struct Options {
     pub(crate) durability: Durability,
     pub(crate) cache_capacity: u64,
     pub(crate) clock: Option<Box<dyn Clock>>,
+    pub(crate) on_commit: Option<OnCommit>,
 }
+
+pub(crate) type OnCommit = Box<dyn FnMut(Commit) + Send>;
 
 impl Options {
     pub(crate) fn new(folder: PathBuf) -> Self {
@@ -42,6 +57,7 @@ impl Options {
             durability: Durability::default(),
             cache_capacity: 64 << 20,
             clock: None,
+            on_commit: None,
         }
     }
 
@@ -67,6 +83,13 @@ impl Options {
         self
     }
 
+    /// Calls this at each stage of each commit, on the committing thread: to measure how long the disk takes.
+    /// Everybody who waits for the commit waits for this as well. If it panics, the store closes itself.
+    pub fn on_commit(mut self, on_commit: impl FnMut(Commit) + Send + 'static) -> Self {
+        self.on_commit = Some(Box::new(on_commit));
+        self
+    }
+
     /// Opens the store, and makes it if it is not there. The work is done on a thread of its own.
     ///
     /// # Errors
@@ -85,6 +108,6 @@ impl fmt::Debug for Options {
             .field("durability", &self.durability)
             .field("cache_capacity", &self.cache_capacity)
             .field("clock", &self.clock)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -1,14 +1,15 @@
 //! The whole suite: killed and opened again, and closed and opened again.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
-use std::fs;
-use std::path::Path;
+mod support;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use idem_conformance::{Harness, Reopen, Store, async_trait};
 use idem_core::ManualClock;
 use idem_sled::{Durability, SledStore};
+use support::copy;
 use testkit::Folder;
 
 /// What a process that is killed now would leave behind: a copy of the files as they are.
@@ -18,19 +19,6 @@ async fn killed(store: SledStore, folder: Folder) -> Folder {
     // Only then may it write what it still has in memory.
     store.close().await;
     left
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            fs::create_dir(&to).unwrap();
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 async fn closed(store: SledStore, folder: Folder) -> Folder {
