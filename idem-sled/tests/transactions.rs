@@ -212,15 +212,12 @@ async fn a_reservation_that_others_see_is_in_the_way_until_it_lapses() {
     world.clock.advance(LEASE);
     assert!(ran(&world.pay("k").await));
     let answer = Response::new(201).into();
-    let late = world.store.complete_held_in(
-        [&world.payments],
-        &first,
-        &answer,
-        |[payments]| {
+    let late = world
+        .store
+        .complete_held_in([&world.payments], &first, &answer, |[payments]| {
             payments.insert("late", "150.00");
             Ok::<_, sled::Error>(())
-        },
-    );
+        });
     assert!(matches!(late.await, Err(NotCompleted::Superseded)));
     assert_eq!(world.rows(), 1);
 }
