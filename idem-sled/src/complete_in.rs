@@ -76,9 +76,9 @@ impl SledStore {
     /// # use idem_sled::*;
     /// # async fn check(store: SledStore, payments: EffectTree, reservation: Reservation) -> Result<(), Box<dyn std::error::Error>> {
     /// let charge = "ch_1"; // from the provider, by reservation.derived_key("charge")
-    /// let answer = Answer::Full(Response::new(201).body("paid"));
+    /// let answer = Response::new(201).body("paid");
     /// store
-    ///     .complete_in([&payments], &reservation, &answer, move |[payments]| {
+    ///     .complete_in([&payments], &reservation, answer, move |[payments]| {
     ///         payments.insert(charge, "150.00");
     ///         Ok::<_, sled::Error>(())
     ///     })
@@ -94,13 +94,14 @@ impl SledStore {
         &self,
         trees: [&EffectTree; T],
         reservation: &Reservation,
-        answer: &Answer,
+        answer: impl Into<Answer>,
         effect: H,
     ) -> Result<Duration, NotCompleted<E>>
     where
         H: Fn([&TreeInTransaction; T]) -> Result<(), E> + Send + 'static,
         E: Send + 'static,
     {
+        let answer = answer.into();
         reservation.stop_heartbeat().await;
         self.complete_held_in(trees, reservation.holder(), answer, effect)
             .await
@@ -117,7 +118,7 @@ impl SledStore {
         &self,
         trees: [&EffectTree; T],
         holder: &Holder,
-        answer: &Answer,
+        answer: impl Into<Answer>,
         effect: H,
     ) -> Result<Duration, NotCompleted<E>>
     where
@@ -128,7 +129,7 @@ impl SledStore {
         let trees = EffectTree::all_of(trees.into_iter(), &inner.cas.engine().core)
             .map_err(NotCompleted::Store)?;
         let record = holder.record.clone();
-        let (holder, answer) = (holder.clone(), answer.clone());
+        let (holder, answer) = (holder.clone(), answer.into());
         let ended = inner.transact(&record, trees, move |inner, stored, trees| {
             let now = inner.cas.now();
             let completing =

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use idem_core::Timestamp;
@@ -91,6 +92,9 @@ struct Read {
 /// may look as if it had been there.
 const TICK: Duration = Duration::from_millis(50);
 
+/// How many files are synced at a time.
+const SYNCING: usize = 16;
+
 impl Blobs {
     fn new(folder: PathBuf) -> Self {
         Self {
@@ -109,27 +113,47 @@ impl Blobs {
         }
         let at = SystemTime::now();
         let mut there = HashSet::new();
-        let mut new = false;
         for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if !self.synced.contains(&name) {
-                match File::open(entry.path()) {
-                    Ok(file) => file.sync_all()?,
-                    // sled has removed it since: nothing rests on it any more.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    Err(error) => return Err(error),
-                }
-                new = true;
-            }
-            there.insert(name);
+            there.insert(entry?.file_name());
         }
-        if new {
+        let new: Vec<_> = there.difference(&self.synced).collect();
+        self.sync_files(&new)?;
+        if !new.is_empty() {
             sync_folder(&self.folder)?;
         }
         self.synced = there;
         self.read = Some(Read { at, changed });
         Ok(())
+    }
+}
+
+impl Blobs {
+    /// Those of a process before may be many, and a disk syncs many at once in the time of a few.
+    fn sync_files(&self, names: &[&OsString]) -> io::Result<()> {
+        let share = names.len().div_ceil(SYNCING).max(1);
+        thread::scope(|scope| {
+            let mut shares = names.chunks(share);
+            let own = shares.next().unwrap_or_default();
+            let others: Vec<_> = shares
+                .map(|share| scope.spawn(|| share.iter().try_for_each(|name| self.sync_file(name))))
+                .collect();
+            let mut synced = own.iter().try_for_each(|name| self.sync_file(name));
+            for other in others {
+                let other = other.join();
+                let other = other.unwrap_or_else(|_| Err(io::Error::other("a sync panicked")));
+                synced = synced.and(other);
+            }
+            synced
+        })
+    }
+
+    fn sync_file(&self, name: &OsString) -> io::Result<()> {
+        match File::open(self.folder.join(name)) {
+            Ok(file) => file.sync_all(),
+            // sled has removed it since: nothing rests on it any more.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -1,112 +1,21 @@
 //! Key and effect in one transaction: they commit together, or not at all.
 
-use std::any::Any;
-use std::error::Error as StdError;
-use std::fmt;
 use std::time::Duration;
 
 use idem_core::machine::{self, Change, Record};
 use idem_core::{
-    Answer, Completion, DerivedKey, Error, Executed, Holder, Operation, Outcome, Progress,
-    Recorded, Replay, ReserveRequest, Response, Terms, Timestamp, Token,
+    Answer, Completion, Error, Executed, Holder, Operation, Outcome, Planned, Recorded, Replay,
+    ReserveRequest, Reserved, Response, RunInError, Settled, Terms, Timestamp, Token,
 };
 
 use crate::transaction::{Broken, Decided, Ended};
 use crate::{EffectTree, SledStore, TreeInTransaction};
 
-/// What a handler in a [transaction](SledStore::run_in) says of its run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// This is the answer: it commits together with what the handler wrote.
-    Complete(Response),
-    /// This is the answer, and what the handler wrote is left out: a declined payment, say.
-    CompleteWithoutEffect(Response),
-    /// This is the answer for this caller alone. Nothing happened, and the key is as it was.
-    RollBack(Response),
-}
-
-impl From<Response> for Settled {
-    fn from(response: Response) -> Self {
-        Self::Complete(response)
-    }
-}
-
-/// The reservation of an operation in a transaction. Others see nothing of it before the commit.
-#[derive(Clone, Debug)]
-pub struct Reserved {
-    operation: Operation,
-    holder: Holder,
-    progress: Option<Progress>,
-}
-
-impl Reserved {
-    /// The operation that is reserved.
-    pub fn operation(&self) -> &Operation {
-        &self.operation
-    }
-
-    /// 1 for the first run; one more each time the operation is taken over.
-    pub fn attempt(&self) -> u32 {
-        self.holder.attempt
-    }
-
-    /// What an attempt before had saved, if anything.
-    pub fn progress(&self) -> Option<&Progress> {
-        self.progress.as_ref()
-    }
-
-    /// The same on every attempt: see [`DerivedKey`].
-    pub fn derived_key(&self, label: &str) -> DerivedKey {
-        self.operation.derived_key(label)
-    }
-}
-
-/// Why there is neither an answer nor a conflict.
-#[derive(Debug)]
-pub enum RunInError<E> {
-    /// sled failed, or the store is closed. If the error says
-    /// [`Applied::Unknown`](idem_core::Applied::Unknown), effect and answer may be on disk, together, or not at
-    /// all: once the store is opened again, the same request finds out.
-    Store(Error),
-    /// The handler failed. Nothing happened.
-    Handler(E),
-    /// The handler panicked, with this. Nothing happened.
-    Panicked(Box<dyn Any + Send>),
-}
-
-impl<E> fmt::Display for RunInError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Store(_) => "the transaction did not commit, as far as it is known",
-            Self::Handler(_) => "the handler failed: nothing happened",
-            Self::Panicked(_) => "the handler panicked: nothing happened",
-        })
-    }
-}
-
-impl<E: StdError + 'static> StdError for RunInError<E> {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        match self {
-            Self::Store(error) => Some(error),
-            Self::Handler(error) => Some(error),
-            Self::Panicked(_) => None,
-        }
-    }
-}
-
-impl<E> From<Error> for RunInError<E> {
-    fn from(error: Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl<E> From<Broken<E>> for RunInError<E> {
-    fn from(broken: Broken<E>) -> Self {
-        match broken {
-            Broken::Store(error) => Self::Store(error),
-            Broken::Handler(error) => Self::Handler(error),
-            Broken::Panicked(panic) => Self::Panicked(panic),
-        }
+fn run_in_error<E>(broken: Broken<E>) -> RunInError<E> {
+    match broken {
+        Broken::Store(error) => RunInError::Store(error),
+        Broken::Handler(error) => RunInError::Handler(error),
+        Broken::Panicked(panic) => RunInError::Panicked(panic),
     }
 }
 
@@ -234,10 +143,10 @@ impl Transactions {
                 &request.operation.record,
                 stored.as_deref(),
                 now,
-                |record, now| complete_at_once(record, &request, &reserved.holder, &answer, now),
+                |record, now| complete_at_once(record, &request, reserved.holder(), &answer, now),
             )?;
             let remembered_for = completing.answer?;
-            let planned = idem_core::Planned {
+            let planned = Planned {
                 answer: (response, remembered_for),
                 writes: completing.writes,
             };
@@ -246,7 +155,7 @@ impl Transactions {
                 with_effect,
             })
         });
-        Ok(match ended.await? {
+        Ok(match ended.await.map_err(run_in_error)? {
             Ended::Committed((response, remembered_for)) => Executed::Ran {
                 response,
                 recorded: Recorded::Completed { remembered_for },
@@ -262,11 +171,11 @@ impl Transactions {
 
 fn reserved(request: &ReserveRequest, outcome: Outcome) -> Result<Reserved, Executed> {
     match outcome {
-        Outcome::Reserved { attempt, progress } => Ok(Reserved {
-            operation: request.operation.clone(),
-            holder: Holder::new(request.operation.record.clone(), request.token, attempt),
-            progress,
-        }),
+        Outcome::Reserved { attempt, progress } => {
+            let operation = request.operation.clone();
+            let holder = Holder::new(operation.record.clone(), request.token, attempt);
+            Ok(Reserved::new(operation, holder, progress))
+        }
         Outcome::Replay(replay) => Err(Executed::Replayed(replay)),
         Outcome::Conflict { retry_after } => Err(Executed::Conflict { retry_after }),
         Outcome::Mismatch => Err(Executed::Mismatch),

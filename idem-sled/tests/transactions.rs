@@ -211,7 +211,7 @@ async fn a_reservation_that_others_see_is_in_the_way_until_it_lapses() {
     );
     world.clock.advance(LEASE);
     assert!(ran(&world.pay("k").await));
-    let answer = Response::new(201).into();
+    let answer = Response::new(201);
     let late = world
         .store
         .complete_held_in([&world.payments], &first, &answer, |[payments]| {
@@ -227,11 +227,11 @@ async fn three_steps_end_in_one_transaction() {
     let world = World::new().await;
     let holder = reserve(&world.store, "k").await;
     let complete = async |row: &'static str, outcome: Result<(), &'static str>| {
-        let answer = Response::new(201).body("paid").into();
+        let answer = Response::new(201).body("paid");
         let completing =
             world
                 .store
-                .complete_held_in([&world.payments], &holder, &answer, move |[payments]| {
+                .complete_held_in([&world.payments], &holder, answer, move |[payments]| {
                     payments.insert(row, "150.00");
                     assert_eq!(
                         payments.get(row).unwrap().unwrap(),
@@ -271,7 +271,7 @@ async fn under_the_executor_the_handler_records_by_itself() {
             let full = Answer::Full(answer.clone());
             let completing = world
                 .store
-                .complete_in([&world.payments], &reservation, &full, {
+                .complete_in([&world.payments], &reservation, full, {
                     move |[payments]| {
                         payments.insert(row.as_str(), "150.00");
                         Ok::<_, sled::Error>(())
@@ -308,11 +308,11 @@ async fn a_transaction_wakes_who_waits_and_goes_on_when_it_is_dropped() {
     let begun = std::sync::Mutex::new(Some(begun));
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
-    let answer = Response::new(201).into();
+    let answer = Response::new(201);
     let completing =
         world
             .store
-            .complete_held_in([&world.payments], &holder, &answer, move |[payments]| {
+            .complete_held_in([&world.payments], &holder, answer, move |[payments]| {
                 payments.insert("row", "150.00");
                 begun.lock().unwrap().take().unwrap().send(()).unwrap();
                 wait.lock().unwrap().recv().unwrap();

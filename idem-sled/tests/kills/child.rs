@@ -182,7 +182,7 @@ impl Server {
                 let full = Answer::Full(answer.clone());
                 let completed = self
                     .store
-                    .complete_in([&self.payments], &reservation, &full, {
+                    .complete_in([&self.payments], &reservation, full, {
                         move |[payments]| {
                             payments.insert(row.clone(), "150.00");
                             Ok::<_, Error>(())
@@ -198,7 +198,7 @@ impl Server {
 
 /// Some are so large that sled keeps them in files of their own.
 fn answer(id: &str, name: &str) -> Response {
-    let filler = if number(name).is_multiple_of(7) {
+    let filler = if number(name).is_multiple_of(31) {
         150_000
     } else {
         100

@@ -42,14 +42,15 @@ fn main() {
     });
     let mut campaign = Campaign::new(&seed, victim, &marks, RetryingClient::new(port.address()));
     campaign.kills = KILLS * effort();
+    // Others come along: what commits while one is met at its mark, or waits.
     campaign.at = vec![
         "charged",
         "flushing",
-        "reserved",
+        "charged",
         "inside",
         "charged",
-        "flushing",
-        "charging",
+        "reserved",
+        "charged",
         "completed",
     ];
     let request = |operation: &str| {
