@@ -119,6 +119,7 @@ impl Provider {
         self.0.gate.close()
     }
 
+    #[allow(clippy::print_stderr, reason = "a program for the terminal")]
     fn charge_once(&self, key: &DerivedKey, order: Order) -> Charged {
         let now = self.0.clock.now();
         let mut books = self.books();
