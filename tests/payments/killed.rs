@@ -67,7 +67,7 @@ fn no_payment_is_charged_twice_and_no_answer_is_lost() {
                 after_charge += u64::from(charged.elapsed().is_ok_and(|since| since < LATENCY));
             } else {
                 // why: a random moment is what is wanted
-                thread::sleep(rng.shorter_than(2 * LATENCY));
+                thread::sleep(rng.shorter_than(6 * LATENCY));
                 victim.kill();
             }
             victim.start(&marks);
