@@ -19,7 +19,7 @@ use idem_core::{Clock, Timestamp};
 
 /// Shows at least the mark, and remembers the latest instant that it has shown: the mark for the next
 /// process. That is written with every commit, so no instant in a record that was acknowledged is ever
-/// ahead of the clock; what readers alone were shown is on disk about a second later.
+/// ahead of the clock; what readers alone were shown is on disk about two seconds later.
 #[derive(Debug)]
 pub(crate) struct HighWater {
     source: Box<dyn Clock>,

@@ -83,7 +83,9 @@ impl<W> Default for Commits<W> {
 /// A write that has begun. Dropped without a word, by a panic, it counts as written, and nobody waits.
 pub(crate) struct Writing<'a, W: Waiter> {
     commits: &'a Commits<W>,
+    /// None if nobody asks whether it is on disk.
     key: Option<Box<[u8]>>,
+    ended: bool,
 }
 
 impl<W: Waiter> Commits<W> {
@@ -96,16 +98,31 @@ impl<W: Waiter> Commits<W> {
     /// # Errors
     /// [`Closed`]: nothing may be written.
     pub(crate) fn begin(&self, key: &[u8]) -> Result<Writing<'_, W>, Closed> {
+        let key: Box<[u8]> = key.into();
+        self.begin_for(Some(key))
+    }
+
+    /// The same where nobody waits for the disk, and readers do not either.
+    ///
+    /// # Errors
+    /// [`Closed`]: nothing may be written.
+    pub(crate) fn begin_untracked(&self) -> Result<Writing<'_, W>, Closed> {
+        self.begin_for(None)
+    }
+
+    fn begin_for(&self, key: Option<Box<[u8]>>) -> Result<Writing<'_, W>, Closed> {
         let mut state = self.lock();
         if let Some(closed) = state.closed {
             return Err(closed);
         }
-        let key: Box<[u8]> = key.into();
-        *state.unsettled.entry(key.clone()).or_default() += 1;
+        if let Some(key) = &key {
+            *state.unsettled.entry(key.clone()).or_default() += 1;
+        }
         state.writing += 1;
         Ok(Writing {
             commits: self,
-            key: Some(key),
+            key,
+            ended: false,
         })
     }
 
@@ -139,8 +156,11 @@ impl<W: Waiter> Commits<W> {
     /// After a write that nobody waits for: a commit comes, some time.
     pub(crate) fn wrote_quietly(&self) {
         let mut state = self.lock();
+        let first = !state.batch.quiet;
         state.batch.be_quiet();
-        self.notify(state);
+        if first {
+            self.notify(state);
+        }
     }
 
     pub(crate) fn closed(&self) -> Option<Closed> {
@@ -278,11 +298,11 @@ impl<W> State<W> {
     }
 }
 
-impl<W: Waiter> Writing<'_, W> {
+impl<'a, W: Waiter> Writing<'a, W> {
     /// The write is visible. `waiter` is told once it is on disk.
     pub(crate) fn written(mut self, waiter: W) {
         let key = self.key.take();
-        let mut state = self.ended();
+        let mut state = self.end();
         if state.closed == Some(Closed::Failed) {
             drop(state);
             return waiter.told(Err(Closed::Failed));
@@ -295,15 +315,18 @@ impl<W: Waiter> Writing<'_, W> {
     /// Nothing was written, nor will be.
     pub(crate) fn not_written(mut self) {
         let key = self.key.take();
-        let mut state = self.ended();
+        let mut state = self.end();
         if let Some(key) = key {
             state.settled(&key);
         }
         self.commits.notify(state);
     }
 
-    fn ended(&self) -> MutexGuard<'_, State<W>> {
-        let mut state = self.commits.lock();
+    /// It ends here: what is decided about it is decided under this lock.
+    fn end(&mut self) -> MutexGuard<'a, State<W>> {
+        self.ended = true;
+        let commits = self.commits;
+        let mut state = commits.lock();
         state.writing -= 1;
         state
     }
@@ -311,11 +334,17 @@ impl<W: Waiter> Writing<'_, W> {
 
 impl<W: Waiter> Drop for Writing<'_, W> {
     fn drop(&mut self) {
-        let Some(key) = self.key.take() else { return };
-        let mut state = self.ended();
-        state.batch.keys.push(key);
+        if self.ended {
+            return;
+        }
+        let key = self.key.take();
+        let mut state = self.end();
+        state.batch.keys.extend(key);
+        let first = !state.batch.quiet;
         state.batch.be_quiet();
-        self.commits.notify(state);
+        if first || state.closed.is_some() {
+            self.commits.notify(state);
+        }
     }
 }
 

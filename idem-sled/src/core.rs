@@ -8,7 +8,7 @@ use sled::{Db, IVec, Tree};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::HighWater;
-use crate::commits::{Closed, Commits, Waiter};
+use crate::commits::{Closed, Commits, Waiter, Writing};
 use crate::engine::Value;
 use crate::failure;
 
@@ -79,6 +79,15 @@ impl Core {
         }
     }
 
+    /// A write begins. Where answers do not wait for the disk, nobody asks what is on it.
+    pub(crate) fn begin(&self, key: &[u8]) -> Result<Writing<'_, Told>, Closed> {
+        if self.immediate {
+            self.commits.begin(key)
+        } else {
+            self.commits.begin_untracked()
+        }
+    }
+
     /// Swaps, and says so once that is on disk.
     pub(crate) fn swap(
         &self,
@@ -88,7 +97,7 @@ impl Core {
         wait: bool,
         answer: Answer<Swapped>,
     ) {
-        let writing = match self.commits.begin(key) {
+        let writing = match self.begin(key) {
             Ok(writing) => writing,
             Err(closed) => {
                 let _ = answer.send(Err(failure::closed(closed)));
@@ -111,8 +120,9 @@ impl Core {
                 let _ = answer.send(Ok(Swapped::Lost));
             }
             Err(error) => {
-                writing.not_written();
+                // First: whatever is there now must not pass for what is on disk.
                 self.fail();
+                writing.not_written();
                 let _ = answer.send(Err(failure::not_written(error)));
             }
         }

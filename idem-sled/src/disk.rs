@@ -88,9 +88,9 @@ struct Read {
     changed: SystemTime,
 }
 
-/// File systems note the time of a change by a clock that ticks: what changes within a tick of the reading
-/// may look as if it had been there.
-const TICK: Duration = Duration::from_millis(50);
+/// File systems note the time of a change by a clock that ticks, some every two seconds: what changes within a
+/// tick of the reading may look as if it had been there.
+const TICK: Duration = Duration::from_secs(3);
 
 /// How many files are synced at a time.
 const SYNCING: usize = 16;

@@ -14,7 +14,7 @@ use sled::{Db, Tree};
 use tokio::sync::{oneshot, watch};
 
 use crate::clock::{HighWater, WallClock};
-use crate::commits::Commits;
+use crate::commits::{Closed, Commits};
 use crate::core::{Core, Told};
 use crate::disk::{Disk, MARK, sync_folder};
 use crate::engine::Engine;
@@ -238,9 +238,12 @@ fn commit_until_closed(core: &Core, mut disk: Disk, delay: Duration) {
         let committed = catch_unwind(AssertUnwindSafe(|| disk.commit(&core.clock)));
         committed.unwrap_or_else(|_| Err(sled::Error::ReportableBug("flush panicked".into())))
     };
-    let ended = commits.run(delay, &mut commit);
-    // The mark goes with the last commit: what was shown since it is there as well.
-    if let Err(error) = ended.and_then(|()| commit()) {
+    let mut ended = commits.run(delay, &mut commit);
+    if commits.closed() == Some(Closed::ByOwner) {
+        // What the clock has shown since the last commit.
+        ended = commit();
+    }
+    if let Err(error) = ended {
         tracing::error!(%error, "a flush failed: the store is closed until it is opened again");
     }
 }

@@ -106,7 +106,7 @@ fn run<C, N, E, const T: usize>(
     E: Send + 'static,
 {
     let key = CasStore::<Engine>::record_key(record);
-    let writing = match core.commits.begin(&key) {
+    let writing = match core.begin(&key) {
         Ok(writing) => writing,
         Err(closed) => {
             let _ = answer.send(Err(failure::closed(closed).into()));
@@ -177,8 +177,9 @@ fn run<C, N, E, const T: usize>(
             let _ = answer.send(Err(broken));
         }
         Err(TransactionError::Storage(error)) => {
-            writing.not_written();
+            // First: whatever is there now must not pass for what is on disk.
             core.fail();
+            writing.not_written();
             let _ = answer.send(Err(failure::not_written(error).into()));
         }
     }
