@@ -10,6 +10,10 @@
 mod support;
 
 #[cfg(target_os = "linux")]
+#[path = "support/one_test.rs"]
+mod one_test;
+
+#[cfg(target_os = "linux")]
 fn main() {
     linux::main();
 }
@@ -45,12 +49,15 @@ mod linux {
         {
             return be_traced(Path::new(folder), durability);
         }
+        crate::one_test::run("no_answer_before_its_sync", no_answer_before_its_sync);
+    }
+
+    fn no_answer_before_its_sync() {
         let syncs = judge(&trace("immediate")).unwrap_or_else(|fault| panic!("{fault}"));
         println!("{syncs} syncs, and every acknowledgement after the one that covers it");
         // The judge can say no: under Eventual the order is another.
         let fault = judge(&trace("eventual")).unwrap_err();
         println!("eventual: {fault}");
-        println!("test result: ok");
     }
 
     /// What a process that is traced says between its calls goes to a file that nobody reads but strace.

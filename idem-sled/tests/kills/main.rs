@@ -7,6 +7,8 @@
 )]
 
 mod child;
+#[path = "../support/one_test.rs"]
+mod one_test;
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -19,6 +21,7 @@ use testkit::{
     Stage, Victim, effort,
 };
 
+const NAME: &str = "killed_again_and_again";
 const KILLS: u64 = 300;
 
 fn main() {
@@ -26,7 +29,11 @@ fn main() {
     if args.first().is_some_and(|arg| arg == child::ARGUMENT) {
         return child::serve(&args[1..]);
     }
-    let seed = Seed::of("killed_again_and_again");
+    one_test::run(NAME, killed_again_and_again);
+}
+
+fn killed_again_and_again() {
+    let seed = Seed::of(NAME);
     let (folder, port, marks) = (Folder::new(), Port::claim(), Marks::new());
     let ledger = Ledger::reporting_to(&marks, Remembers::Keys(Duration::from_secs(3600)));
     let args = [
@@ -71,7 +78,6 @@ fn main() {
     );
     assert!(at(child::FLUSHING) >= KILLS / 15, "{findings}");
     assert!(at(child::INSIDE) >= KILLS / 30, "{findings}");
-    println!("test result: ok");
 }
 
 /// Those of the provider, and those that are rows in the store's own folder.
