@@ -1,12 +1,11 @@
 //! The third of three steps: the result of a provider's effect, and the completion, in one transaction.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
 use idem_core::machine;
-use idem_core::{Answer, Error, Holder, Replay, Reservation};
+use idem_core::{Answer, Error, Holder, Panic, Replay, Reservation};
 
 use crate::run_in::standing;
 use crate::transaction::{Broken, Decided, Ended};
@@ -23,7 +22,7 @@ pub enum NotCompleted<E> {
     /// What was to be written with it failed.
     Effect(E),
     /// The same, by a panic.
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Panic),
     /// sled failed, or the store is closed.
     Store(Error),
 }

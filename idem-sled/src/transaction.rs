@@ -1,10 +1,9 @@
 //! One transaction over the records and the user's trees, as a job for a thread of the store's.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use idem_core::{CasStore, Error, Planned, RecordId};
+use idem_core::{CasStore, Error, Panic, Planned, RecordId};
 use sled::transaction::{
     ConflictableTransactionError, TransactionError, Transactional as _, TransactionalTree,
 };
@@ -29,7 +28,7 @@ pub(crate) enum Ended<C, N> {
 pub(crate) enum Broken<E> {
     Store(Error),
     Handler(E),
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Panic),
 }
 
 impl<E> From<Error> for Broken<E> {
@@ -131,7 +130,7 @@ fn run<C, N, E, const T: usize>(
             let trees = std::array::from_fn(|_| given.next().expect("a view of each tree"));
             decide(inner, stored, trees)
         }));
-        let decided = decided.unwrap_or_else(|panic| Err(Broken::Panicked(panic)));
+        let decided = decided.unwrap_or_else(|panic| Err(Broken::Panicked(Panic::new(panic))));
         match decided.map_err(|broken| abort(Abort::Broken(broken)))? {
             Decided::Nothing(nothing) => Err(abort(Abort::Nothing(nothing))),
             Decided::Write {

@@ -124,7 +124,7 @@ async fn a_handler_that_fails_or_panics_has_not_happened() {
     let Err(RunInError::Panicked(panic)) = panicked.await else {
         panic!("it did not panic");
     };
-    assert_eq!(panic.downcast_ref(), Some(&"planted"));
+    assert_eq!(panic.into_inner().downcast_ref(), Some(&"planted"));
     assert_eq!(world.rows(), 0);
     assert_eq!(world.store.get(&operation("k").record).await.unwrap(), None);
     assert!(ran(&world.pay("k").await), "the store goes on");
