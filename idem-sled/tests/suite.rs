@@ -1,6 +1,8 @@
 //! The whole suite: killed and opened again, and closed and opened again.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
+#[path = "support/one_moment.rs"]
+mod one_moment;
 mod support;
 
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use std::time::Duration;
 use idem_conformance::{Harness, Reopen, Store, async_trait};
 use idem_core::ManualClock;
 use idem_sled::{Durability, SledStore};
+use one_moment::OneMoment;
 use support::copy;
 use testkit::Folder;
 
@@ -33,7 +36,7 @@ macro_rules! suite {
             use super::*;
 
             struct Opened {
-                store: SledStore,
+                store: OneMoment,
                 clock: ManualClock,
                 folder: Folder,
             }
@@ -43,7 +46,7 @@ macro_rules! suite {
                     let options = SledStore::options(folder.path())
                         .clock(clock.clone())
                         .durability($durability);
-                    let store = options.open().await.unwrap();
+                    let store = OneMoment::of(options.open().await.unwrap());
                     Self {
                         store,
                         clock,
@@ -63,16 +66,14 @@ macro_rules! suite {
                 }
 
                 async fn advance(&self, by: Duration) {
-                    // A swap that lost its caller on the way was decided before: it must not land after.
-                    self.store.flush().await.unwrap();
-                    self.clock.advance(by);
+                    self.store.between(|| self.clock.advance(by)).await;
                 }
             }
 
             #[async_trait]
             impl Reopen for Opened {
                 async fn reopen(self) -> Self {
-                    let left = $end(self.store, self.folder).await;
+                    let left = $end(self.store.store, self.folder).await;
                     Self::over(left, self.clock).await
                 }
             }
