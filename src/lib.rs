@@ -6,6 +6,7 @@
 //! - `json`: values instead of responses, `Idempotency::execute_value`.
 //! - `memory-cache`: `MemoryCache`, for [`Cached`].
 //! - `postgres`: `idem_postgres`, the Postgres store; key and effect in one transaction.
+//! - `sled`: `idem_sled`, the embedded store: durable, with nothing to install.
 //! - `tower`: `idem_tower`, the HTTP layer for tower, hyper and axum; `axum` adds extractors to it.
 //!
 //! ```
@@ -25,6 +26,8 @@
 pub use idem_core::*;
 #[cfg(feature = "postgres")]
 pub use idem_postgres;
+#[cfg(feature = "sled")]
+pub use idem_sled;
 #[cfg(feature = "tower")]
 pub use idem_tower;
 
