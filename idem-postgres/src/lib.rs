@@ -43,7 +43,8 @@
 //! | a commit whose answer was lost | there, or not | completed, or free | finds out |
 //!
 //! Three steps, with a provider ([`Idempotency`](idem_core::Idempotency) over the store, and
-//! [`complete_in`](PostgresStore::complete_in)):
+//! [`commit_in`](PostgresStore::commit_in), or [`complete_in`](PostgresStore::complete_in) and a commit of one's own;
+//! under [`Hold`](idem_core::OnLapse::Hold) the retry is in conflict until a person has looked):
 //!
 //! | dies after | the effect | the key | the retry |
 //! | --- | --- | --- | --- |
@@ -64,13 +65,15 @@
 //! | serialization failure (SQLSTATE 40001) before the effect | the transaction begins anew by itself |
 //! | serialization failure after it | nothing was applied: the handler's error, or one of the store that says so; the same request, sent again, runs |
 //! | a takeover beside `complete_in` | [`NotCompleted::Superseded`]: roll back; the other attempt has the same derived key |
-//! | two transactions reserve two keys in opposite order | a conflict, and no deadlock |
+//! | two transactions reserve two keys in opposite order | a conflict, also where the server finds a deadlock: the transaction goes on |
+//! | a nested transaction cannot begin, or its `begin` is dropped | sqlx ends the whole transaction: an error that says [`Unknown`](idem_core::Applied::Unknown), whatever the handler says; its parts refuse a connection without a transaction |
 //! | a second request meets a reservation before its commit | it waits for the time of a commit, or as long as [asked](Transactions::wait), then replays, or is a conflict for a second at most |
 //!
 //! # What calls cost
 //! Reserving a new key and completing are one statement and one commit each; a replay is one statement that
 //! takes no lock and writes nothing. Taking over what lapsed is two. Completing and renewing are HOT updates;
-//! purging follows an index; `lapsed` reads the table, since an index for it would cost every write. Under
+//! purging follows an index; `lapsed` reads the table, since an index for it would cost every write, so give its role
+//! a `statement_timeout` that is long enough. Under
 //! [`OnLapse::Hold`](idem_core::OnLapse::Hold) the first renewal and the completion touch the purge index.
 //! [`changed`](idem_core::IdempotencyStore::changed) looks every 50 to 500 ms by primary key and holds no
 //! connection in between: `LISTEN`/`NOTIFY` would make every completion take a lock of the whole cluster.
@@ -79,7 +82,8 @@
 //! - All time is the server's. A clock that jumps forward frees leases early: what protects then is the token,
 //!   and the transaction or the derived key.
 //! - Durable as `synchronous_commit` says; `off` gives up law D1, for replays too.
-//! - Statements wait 100 ms for a lock, and then once more. Set a `statement_timeout` for the role that is
+//! - Statements wait 100 ms for the lock of a row, and then once more; for the lock of the table, which only DDL
+//!   is in the way of, until the `statement_timeout`. Set a `statement_timeout` for the role that is
 //!   shorter than the executor's [store timeout](idem_core::Builder::store_timeouts) of 2 s. What else may be
 //!   wrong with a server, [`check`](PostgresStore::check) finds: run it when a process starts.
 //! - Every call on the pool is one autocommit statement at a time, so that a dropped future leaves no open

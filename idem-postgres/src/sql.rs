@@ -60,7 +60,8 @@ impl Sql {
     /// `lock_wait`: for how long a statement waits for another one's lock. `None`: as the transaction
     /// that it runs in says.
     pub(crate) fn new(table: &Table, lock_wait: Option<Duration>) -> Self {
-        // `set_config` in a CTE of the statement itself: it takes effect before the first lock.
+        // `set_config` in a CTE of the statement itself: it takes effect before the first lock of a row. The
+        // lock of the table, which only DDL is in the way of, is taken before it.
         let (limits, from_limits) = match lock_wait.map(|wait| wait.as_millis().max(1)) {
             Some(wait) => (
                 format!(
@@ -172,7 +173,8 @@ impl Sql {
             )
             .into(),
             revision: format!(
-                "SELECT token, revision, {ARRIVED} - written_at AS age FROM {table} WHERE scope = $1 AND key = $2"
+                "SELECT token, revision, state <> 'in_flight' AS has_ended, {ARRIVED} - written_at AS age \
+                 FROM {table} WHERE scope = $1 AND key = $2"
             )
             .into(),
         }

@@ -140,7 +140,7 @@ impl TreeInTransaction {
 }
 
 /// sled 0.34 makes no other, since one transaction runs at a time.
-fn storage(error: UnabortableTransactionError) -> sled::Error {
+pub(crate) fn storage(error: UnabortableTransactionError) -> sled::Error {
     match error {
         UnabortableTransactionError::Storage(error) => error,
         UnabortableTransactionError::Conflict => {

@@ -24,7 +24,7 @@
 //! | --- | --- | --- |
 //! | `kill -9`, panic, out of memory | everything that was acknowledged, and whatever an answer rested on | all but the last `within` and one flush |
 //! | the machine stops | the same, as far as the disk keeps what it has confirmed by `fdatasync` | the same |
-//! | [`close`](SledStore::close), or the last clone dropped | everything | everything |
+//! | [`close`](SledStore::close), or the last clone dropped | everything | everything, if the last flush succeeds: [`flush`](SledStore::flush) says so, `close` logs it |
 //! | the disk is lost | nothing | nothing |
 //!
 //! Under `Immediate` one thread commits: sled's `flush()`, then a sync of every large value's file that is new,
@@ -57,15 +57,15 @@
 //! # Opening
 //! One process at a time, one store in it; anything else is [`OpenError::Locked`]. A later format is
 //! [`OpenError::NewerFormat`]. What a killed process left half-written is cleared away under a lock of the store's
-//! own. A record that cannot be read is an error for its key, and never vacant.
+//! own. A record that cannot be read, in a tree that can, is an error for its key, and never vacant.
 //!
 //! # What calls cost
 //! No call runs on a thread of the async runtime: each is handed to one of four threads of the store's, since sled
 //! may read from the disk, or wait for it, within any call. Reserving and completing wait for one commit; index
 //! entries are written before their record and need none of their own. Purging waits for one commit for each
 //! record that it removes, and costs what is due. `changed` wakes at writes through this store. Values of any size
-//! are kept; over about 128 KiB sled keeps them, or the leaf of the tree in which they are, in files of their own,
-//! which are synced one by one.
+//! are kept; sled keeps a leaf of the tree, up to 16 values, in a file of its own once it is over about 128 KiB, and
+//! those files are synced one by one.
 //!
 //! Space comes back late: the log is compacted as it goes, and takes about twice what is stored. Call
 //! [`Inspect::purge_expired`](idem_core::Inspect::purge_expired), or let a [`Janitor`](idem_core::Janitor) do it.
@@ -85,6 +85,10 @@
 //! | a kill while it writes its snapshot makes it refuse to open, although nothing is lost | the unfinished file is removed first |
 //! | so does one in its very first moments | half a configuration without data is removed |
 //! | its cache is 1 GiB | 64 MiB, see [`Options::cache_capacity`] |
+//! | if the disk is full, or the process has no file left to open, while it writes a large value, its flushes wait for ever | **not worked around**: calls fail or wait until the executor's own limit, `close` waits, and the process has to be started anew. Keep room on the disk |
+//! | what it cannot read of its log when it opens, a large value's file included, it takes for the log's end, and clears away what follows | **not worked around**: open it only with files to spare and with the folder whole. Keep a backup |
+//! | the files of large values are not all removed when they are replaced and the process restarts | **not worked around**: keep answers below some 8 KiB ([`response_limit`](idem_core::Builder::response_limit)), or use Postgres |
+//! | a transaction over several trees is atomic when the process is killed, but not if a write of it fails | the record comes last: an effect may stand without its completion, and the retry meets it under the same derived key |
 //! | a transaction's closure may run again, and locks out every other call in the process | see [`run_in`](Transactions::run_in) |
 //!
 //! It is killed several hundred times in each run of this crate's tests, also within flushes and transactions, and

@@ -13,14 +13,15 @@ use tokio::sync::oneshot;
 use crate::commits::{Closed, Waiter as _};
 use crate::core::{Core, Told};
 use crate::engine::Engine;
-use crate::failure;
 use crate::{TreeInTransaction, store::Inner};
+use crate::{effect_tree, failure};
 
 /// How a transaction ended. Whatever is not `Committed` has changed nothing.
 pub(crate) enum Ended<C, N> {
     /// On disk.
     Committed(C),
-    /// There was nothing to write. What this rests on is on disk.
+    /// There was nothing to write. What stood in the record is on disk; what was read of the user's trees may
+    /// not be yet.
     Nothing(N),
 }
 
@@ -112,18 +113,25 @@ fn run<C, N, E, const T: usize>(
             return;
         }
     };
-    let mut all = vec![core.records.clone()];
-    all.extend(trees);
+    // sled applies the trees in this order, and if it fails half-way, on a full disk, what it has applied stays.
+    // An effect without its completion is then met again under the same derived key; a completion without its
+    // effect would be replayed.
+    let mut all = trees;
+    all.push(core.records.clone());
     let ended = all.transaction(|views: &Vec<TransactionalTree>| {
         let (records, effects) = views
-            .split_first()
+            .split_last()
             .ok_or(ConflictableTransactionError::Conflict)?;
         let effects: Vec<_> = effects
             .iter()
             .cloned()
             .map(TreeInTransaction::new)
             .collect();
-        let stored = records.get(&key)?;
+        // What cannot be read is an error for this key, and closes nothing.
+        let stored = records.get(&key).map_err(|error| {
+            let error = failure::not_read(effect_tree::storage(error));
+            abort(Abort::Broken(Broken::Store(error)))
+        })?;
         let decided = catch_unwind(AssertUnwindSafe(|| {
             let mut given = effects.iter();
             // As many as the caller named.
@@ -137,14 +145,14 @@ fn run<C, N, E, const T: usize>(
                 planned,
                 with_effect,
             } => {
+                for effect in effects.iter().filter(|_| with_effect) {
+                    effect.apply()?;
+                }
                 for (key, value) in planned.writes {
                     match value {
                         Some(value) => records.insert(key, value)?,
                         None => records.remove(key)?,
                     };
-                }
-                for effect in effects.iter().filter(|_| with_effect) {
-                    effect.apply()?;
                 }
                 Ok(planned.answer)
             }
