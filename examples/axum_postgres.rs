@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, reason = "it says where it listens")]
 use axum::{Extension, Router, extract::State, http, response::IntoResponse, routing::post};
 use idem_postgres::{EffectConnection, PostgresStore, Table, sqlx, sqlx::PgPool};
-use idem_tower::{Idempotent, RecordedAnswer, axum::Reserved};
+use idem_tower::{Disposition, Idempotent, RecordedAnswer, axum::Reserved};
 use idempotency::*;
 type App = State<(PgPool, PostgresStore)>;
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -15,7 +15,8 @@ async fn transfer(State((pool, store)): App, key: Idempotent, note: String) -> i
         sqlx::query(INSERT).bind(note).execute(&mut *tx).await?;
         Ok::<_, sqlx::Error>(Response::new(201).body("transferred"))
     };
-    let ran = store.run_in(&pool, key.operation().clone(), effect);
+    let transactions = store.transactions().terms(key.terms());
+    let ran = transactions.run_in(&pool, key.operation().clone(), effect);
     key.answer_run(ran.await).or(Err(FAILED))
 }
 
@@ -26,11 +27,10 @@ async fn charge(State((pool, store)): App, Reserved(reservation): Reserved) -> i
     let recorded = async {
         let mut tx = pool.begin().await?;
         sqlx::query(INSERT).bind(result).execute(&mut *tx).await?;
-        store.complete_in(&mut tx, &reservation, &answer).await?;
-        tx.commit().await?;
+        store.commit_in(tx, &reservation, &answer).await?;
         Ok::<_, AnyError>(RecordedAnswer(answer))
     };
-    recorded.await.or(Err(FAILED)) // the retry charges nothing: it asks with the same key
+    recorded.await.or(Err((FAILED, Disposition::Unknown, ()))) // the retry has the same derived key
 }
 
 #[tokio::main]

@@ -7,6 +7,7 @@
 //! - `memory-cache`: `MemoryCache`, for [`Cached`].
 //! - `postgres`: `idem_postgres`, the Postgres store; key and effect in one transaction.
 //! - `redis`: `idem_redis`, the Redis store; `redis-cluster` adds clusters to it.
+//! - `sled`: `idem_sled`, the embedded store: durable, with nothing to install.
 //! - `tower`: `idem_tower`, the HTTP layer for tower, hyper and axum; `axum` adds extractors to it.
 //!
 //! ```
@@ -28,6 +29,8 @@ pub use idem_core::*;
 pub use idem_postgres;
 #[cfg(feature = "redis")]
 pub use idem_redis;
+#[cfg(feature = "sled")]
+pub use idem_sled;
 #[cfg(feature = "tower")]
 pub use idem_tower;
 

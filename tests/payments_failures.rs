@@ -11,6 +11,8 @@
 mod gate;
 #[path = "payments/http.rs"]
 mod http;
+#[path = "../examples/payments/ledger_file.rs"]
+mod ledger_file;
 #[path = "../examples/payments/payment.rs"]
 mod payment;
 #[path = "../examples/payments/principal.rs"]

@@ -1,6 +1,7 @@
 //! What the command line asks for. Every refusal says in one line what is wrong and what is allowed.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,16 +17,17 @@ payments --sabotage forget|no-token|global-scope   play it on a wrong store
 payments --store postgres://USER@HOST/DATABASE     and with payments in that database
 payments serve                                     serve, with any of:
     --listen 127.0.0.1:3000
-    --store memory|postgres://USER@HOST/DATABASE
+    --store sled|sled:FOLDER|memory|postgres://USER@HOST/DATABASE
     --lease 30s
     --retention 24h
     --on-conflict reject|wait:5s
     --on-lapse run-again|hold
     --provider-latency 0ms
-    --provider-window 24h";
+    --provider-window 24h
+    --provider-ledger FILE";
 
 const SERVE_FLAGS: &str = "--listen, --store, --lease, --retention, --on-conflict, --on-lapse, \
-    --provider-latency, --provider-window or --help";
+    --provider-latency, --provider-window, --provider-ledger or --help";
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -51,19 +53,22 @@ pub(crate) struct Serve {
     pub(crate) on_lapse: OnLapse,
     pub(crate) provider_latency: Duration,
     pub(crate) provider_window: Duration,
+    /// Where the provider keeps its memory; without it, it forgets with the process.
+    pub(crate) provider_ledger: Option<PathBuf>,
 }
 
 impl Default for Serve {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
-            store: StoreUrl::Memory,
+            store: StoreUrl::SledForNow,
             lease: Duration::from_secs(30),
             retention: Duration::from_secs(24 * 60 * 60),
             on_conflict: OnConflict::Reject,
             on_lapse: OnLapse::RunAgain,
             provider_latency: Duration::ZERO,
             provider_window: Duration::from_secs(24 * 60 * 60),
+            provider_ledger: None,
         }
     }
 }
@@ -112,6 +117,9 @@ fn parse_serve(mut args: Parser) -> Result<Command, String> {
             Arg::Long("provider-window") => {
                 flags.provider_window = value(&mut args, "--provider-window", duration)?;
             }
+            Arg::Long("provider-ledger") => {
+                flags.provider_ledger = Some(value(&mut args, "--provider-ledger", file)?);
+            }
             other => return Err(unexpected(other, SERVE_FLAGS)),
         }
     }
@@ -150,6 +158,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "give a duration, such as 500ms, 30s or 24h".into())
+}
+
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" => Err("give the path of a file".into()),
+        _ => Ok(text.into()),
+    }
 }
 
 fn on_conflict(text: &str) -> Result<OnConflict, String> {

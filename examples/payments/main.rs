@@ -19,6 +19,7 @@
 mod client;
 mod flags;
 mod gate;
+mod ledger_file;
 mod payment;
 mod principal;
 mod problem;
@@ -30,6 +31,7 @@ mod server;
 mod stage;
 mod store;
 mod story;
+mod temporary;
 mod transfer;
 
 use std::process::ExitCode;

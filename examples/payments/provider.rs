@@ -4,19 +4,21 @@
 //! of time only.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use idempotency::{Clock, DerivedKey, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::gate::{Gate, HeldCalls};
+use crate::ledger_file::{Call, LedgerFile};
 
 /// The one amount whose card is declined.
 const DECLINED: &str = "13.13";
 
 /// What to charge.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) client: String,
     pub(crate) amount: String,
@@ -25,7 +27,7 @@ pub(crate) struct Order {
 }
 
 /// A line of the ledger: money that was taken.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Charge {
     pub(crate) id: String,
     #[serde(flatten)]
@@ -63,6 +65,7 @@ struct Books {
     ledger: Ledger,
     /// What was answered to a key, and until when that is remembered.
     answered: HashMap<String, (Charged, Timestamp)>,
+    file: Option<LedgerFile>,
 }
 
 impl Provider {
@@ -75,6 +78,17 @@ impl Provider {
             books: Mutex::default(),
             gate: Gate::default(),
         }))
+    }
+
+    /// The same, with its memory in a file: it knows what it was asked in processes before. Keys count anew
+    /// from now.
+    pub(crate) fn keep_in(&self, file: LedgerFile, calls: Vec<Call>) {
+        let until = self.0.clock.now().saturating_add(self.0.window);
+        let mut books = self.books();
+        for call in calls {
+            books.note(&call, until);
+        }
+        books.file = Some(file);
     }
 
     /// Charges once for a key. The money moves at once and the answer takes its time, so whoever stops
@@ -105,33 +119,66 @@ impl Provider {
         self.0.gate.close()
     }
 
+    #[allow(clippy::print_stderr, reason = "a program for the terminal")]
     fn charge_once(&self, key: &DerivedKey, order: Order) -> Charged {
         let now = self.0.clock.now();
         let mut books = self.books();
-        books.ledger.provider_calls += 1;
-        if let Some((charged, until)) = books.answered.get(key.as_str())
-            && now < *until
-        {
-            return charged.clone();
-        }
-        let charged = if order.amount == DECLINED {
-            Charged::Declined
-        } else {
-            let charge = Charge {
-                id: format!("pay_{}", books.ledger.charges.len() + 1),
-                order,
-                provider_key: key.to_string(),
-            };
-            books.ledger.charges.push(charge.clone());
-            Charged::Paid(charge)
+        let known = books.answered.get(key.as_str());
+        let known = known.filter(|(_, until)| now < *until);
+        let call = match known {
+            Some((charged, _)) => Call::of(key, true, charged.clone()),
+            None if order.amount == DECLINED => Call::of(key, false, Charged::Declined),
+            None => {
+                let charge = Charge {
+                    id: format!("pay_{}", books.ledger.charges.len() + 1),
+                    order,
+                    provider_key: key.to_string(),
+                };
+                Call::of(key, false, Charged::Paid(charge))
+            }
         };
-        let until = now.saturating_add(self.0.window);
-        let remembered = (charged.clone(), until);
-        books.answered.insert(key.to_string(), remembered);
-        charged
+        if let Some(Err(error)) = books.file.as_mut().map(|file| file.write(&call)) {
+            eprintln!("payments: the provider's ledger: {error}");
+            // A panic that prints nothing: it stands for a provider that does not answer.
+            resume_unwind(Box::new("the provider does not answer"));
+        }
+        books.note(&call, now.saturating_add(self.0.window));
+        call.charged()
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
         self.0.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    /// What a call has changed.
+    fn note(&mut self, call: &Call, until: Timestamp) {
+        self.ledger.provider_calls += 1;
+        if !call.repeat {
+            self.ledger.charges.extend(call.charge.clone());
+            let remembered = (call.charged(), until);
+            self.answered.insert(call.provider_key.clone(), remembered);
+        }
+    }
+}
+
+impl Call {
+    fn of(key: &DerivedKey, repeat: bool, charged: Charged) -> Self {
+        Self {
+            provider_key: key.to_string(),
+            repeat,
+            charge: match charged {
+                Charged::Paid(charge) => Some(charge),
+                Charged::Declined => None,
+            },
+        }
+    }
+
+    fn charged(&self) -> Charged {
+        match &self.charge {
+            Some(charge) => Charged::Paid(charge.clone()),
+            None => Charged::Declined,
+        }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::flags::Serve;
+use crate::ledger_file::LedgerFile;
 use crate::provider::Provider;
 use crate::{server, transfer};
 
@@ -34,6 +35,10 @@ pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
         flags.provider_window,
         flags.provider_latency,
     );
+    if let Some(path) = &flags.provider_ledger {
+        let (file, calls) = LedgerFile::open(path)?;
+        provider.keep_in(file, calls);
+    }
     let cannot_listen = |error| {
         let listen = flags.listen;
         format!("cannot listen on {listen}: {error}; give a free address with --listen")

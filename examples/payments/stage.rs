@@ -8,8 +8,9 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use idem_sled::SledStore;
 use idem_tower::IdempotencyLayer;
-use idempotency::{Builder, Idempotency, IdempotencyStore, ManualClock, MemoryStore};
+use idempotency::{Builder, Idempotency, IdempotencyStore, ManualClock};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -21,6 +22,7 @@ use crate::gate::HeldCalls;
 use crate::provider::Provider;
 use crate::sabotage::Sabotage;
 use crate::server;
+use crate::temporary::TemporaryFolder;
 
 /// The heartbeat runs by the real clock, and a scene is over long before its first beat.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -30,13 +32,15 @@ pub(crate) const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) struct Stage {
     pub(crate) clock: ManualClock,
     /// What operators look at: never sabotaged.
-    pub(crate) records: MemoryStore,
+    pub(crate) records: SledStore,
     pub(crate) store: Arc<dyn IdempotencyStore>,
     address: SocketAddr,
     pub(crate) provider: Provider,
     layer: IdempotencyLayer,
     traffic: watch::Sender<Traffic>,
     _serving: AbortOnDropHandle<std::io::Result<()>>,
+    /// Dropped after everything that writes to it.
+    _folder: TemporaryFolder,
 }
 
 /// What the server's doorman has counted.
@@ -53,7 +57,9 @@ impl Stage {
         settings: impl FnOnce(Builder) -> Builder,
     ) -> Result<Self, Failure> {
         let clock = ManualClock::new();
-        let records = MemoryStore::with_clock(clock.clone());
+        let folder = TemporaryFolder::new()?;
+        let options = SledStore::options(folder.path()).clock(clock.clone());
+        let records = options.open().await?;
         let store = match sabotage {
             Some(sabotage) => sabotage.wrap(records.clone()),
             None => Arc::new(records.clone()),
@@ -78,6 +84,7 @@ impl Stage {
             layer,
             traffic,
             _serving: AbortOnDropHandle::new(serving),
+            _folder: folder,
         })
     }
 

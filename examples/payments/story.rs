@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::client::Failure;
 use crate::flags;
 use crate::sabotage::Sabotage;
-use crate::scenes::{answers, at_once, interrupted, one_transaction};
+use crate::scenes::{answers, at_once, interrupted, killed, one_transaction};
 use crate::stage::Stage;
 
 /// A scene that hangs is wrong, not endless. None waits for the time: this is for a wrong store.
@@ -48,6 +48,7 @@ pub(crate) async fn play(flags: flags::Story) -> Result<ExitCode, String> {
     story.scene("a client hangs up", interrupted::HANG_UP_EXPECTED, plain, interrupted::hangs_up).await;
     story.scene("an attempt crashes under hold", interrupted::CRASH_EXPECTED, holding, interrupted::crashes).await;
     story.scene("after the retention", "201 replayed, then 201, new payment; charges: 2", plain, interrupted::after_retention).await;
+    story.judge("the server is killed", killed::EXPECTED, killed::after_the_charge()).await;
     if let Some(transfers) = opened.and_then(|opened| opened.transfers) {
         story.judge("row and key in one commit", one_transaction::CRASH_EXPECTED, one_transaction::crashes(&transfers)).await;
         story.judge("20 transfers at one instant", "1 x 201, 19 x 409 in-flight retry 1s; rows: 1", one_transaction::at_once(&transfers)).await;

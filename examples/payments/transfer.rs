@@ -91,7 +91,8 @@ async fn create_transfer(
         let answer = Response::new(201).header("content-type", "application/json");
         Ok::<_, sqlx::Error>(answer.body(format!(r#"{{"id":"tr_{id}","status":"paid"}}"#)))
     };
-    let ran = store.run_in(store.pool(), idempotent.operation().clone(), effect);
+    let transactions = store.transactions().terms(idempotent.terms());
+    let ran = transactions.run_in(store.pool(), idempotent.operation().clone(), effect);
     let answered = idempotent.answer_run(ran.await);
     answered.map_or_else(
         |_| StatusCode::INTERNAL_SERVER_ERROR.into_response(),

@@ -29,6 +29,9 @@ pub trait Harness: Send + Sync + 'static {
     /// Moves the store's time forward by `by`, at once, and that of any cache before it: an injected
     /// clock is advanced; on a server, the instants in the records are moved back by as much. No law
     /// sleeps through a lease.
+    ///
+    /// A store that goes on with a call whose future was dropped has to end it first, if it has read its clock
+    /// already: otherwise what that call writes later counts from before.
     async fn advance(&self, by: Duration);
 }
 

@@ -59,9 +59,19 @@ macro_rules! conformance {
 /// Every law judged on `$harness`: a `Vec` of [`Verdict`](crate::Verdict)s.
 #[macro_export]
 macro_rules! judge_all {
-    ($harness:ty $(, $word:ident)* $(,)?) => {{
+    ($harness:ty $(, $word:ident)* $(,)?) => {
+        $crate::judge_some!(|_: &str, _: &str| true, $harness $(, $word)*)
+    };
+}
+
+/// The same for the laws that `$chosen` is true for, by the law's name and the name of the wrong store that
+/// it [rejects](crate::Law::rejects).
+#[macro_export]
+macro_rules! judge_some {
+    ($chosen:expr, $harness:ty $(, $word:ident)* $(,)?) => {{
         let mut verdicts = ::std::vec::Vec::new();
-        $crate::__groups! { __judge [$harness, verdicts] $($word)* }
+        let chosen = $chosen;
+        $crate::__groups! { __judge [$harness, verdicts, chosen] $($word)* }
         verdicts
     }};
 }
@@ -146,13 +156,15 @@ macro_rules! __emit_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __judge {
-    ([$harness:ty, $verdicts:ident] $group:ident $by:ident $($runtime:ident $module:ident::$law:ident, $number:literal, $wording:literal, $reason:literal, $rejects:literal;)*) => {
+    ([$harness:ty, $verdicts:ident, $chosen:ident] $group:ident $by:ident $($runtime:ident $module:ident::$law:ident, $number:literal, $wording:literal, $reason:literal, $rejects:literal;)*) => {
         $(
-            $verdicts.push($crate::judge(::std::stringify!($law), || {
-                $crate::run($crate::Runtime::$runtime, async |harness: $harness| {
-                    $crate::__call!($by, $crate::laws::$module::$law, harness)
-                });
-            }));
+            if $chosen(::std::stringify!($law), $rejects) {
+                $verdicts.push($crate::judge(::std::stringify!($law), || {
+                    $crate::run($crate::Runtime::$runtime, async |harness: $harness| {
+                        $crate::__call!($by, $crate::laws::$module::$law, harness)
+                    });
+                }));
+            }
         )*
     };
 }

@@ -127,7 +127,7 @@ pub use async_trait::async_trait;
 #[cfg(feature = "memory-cache")]
 pub use cached::MemoryCache;
 pub use cached::{Cache, CacheKey, CacheValue, Cached};
-pub use cas::{CasStore, CompareAndSwap, MAX_ENGINE_KEY_LEN, Stored, Swapped};
+pub use cas::{CasStore, CompareAndSwap, MAX_ENGINE_KEY_LEN, Planned, Stored, Swapped};
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};
 pub use executor::{
@@ -143,6 +143,7 @@ pub use key::Key;
 pub use memory::MemoryStore;
 pub use operation::{Holder, Operation, RecordId};
 pub use outcome::{Completion, Outcome, Replay, ReserveRequest, Update};
+pub use panics::Panic;
 pub use progress::Progress;
 pub use resolve::{Resolution, resolve};
 pub use response::{Answer, Header, Response};

@@ -1,11 +1,10 @@
 //! The words of stores that run an operation in one transaction of their own: reservation, effect and
 //! answer commit together, or not at all.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 
-use crate::{DerivedKey, Error, Holder, Operation, Progress, Response};
+use crate::{DerivedKey, Error, Holder, Operation, Panic, Progress, Response};
 
 /// What a handler in a transaction says of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub enum RunInError<E> {
     /// The handler failed. Everything was rolled back: nothing happened.
     Handler(E),
     /// The handler panicked, with this. Everything was rolled back: nothing happened.
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Panic),
     /// The runtime shut down meanwhile.
     Cancelled,
 }

@@ -9,7 +9,8 @@ use sqlx::{Postgres, Transaction};
 
 /// The connection of the transaction that a handler's effect belongs to: use it as a `&mut PgConnection`
 /// (`&mut *connection`). It must not outlive the handler, and must not be committed or rolled back by hand;
-/// savepoints (sqlx's nested transactions) are the handler's own.
+/// savepoints (sqlx's nested transactions) are the handler's own, see
+/// [`run_in`](crate::Transactions::run_in).
 pub struct EffectConnection {
     /// Taken when it is dropped, and not before.
     transaction: Option<Transaction<'static, Postgres>>,

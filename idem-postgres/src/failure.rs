@@ -15,6 +15,9 @@ pub(crate) enum Failure {
     Collided(sqlx::Error),
     /// It waited for a lock for as long as it may (55P03): nothing was applied.
     Blocked(sqlx::Error),
+    /// It ran for as long as it may (57014, `statement_timeout`), or somebody cancelled it: nothing was
+    /// applied.
+    Cancelled(sqlx::Error),
     Other(Error),
 }
 
@@ -26,6 +29,10 @@ impl Failure {
             Self::Blocked(error) => {
                 Error::unavailable("the record is locked by a transaction in Postgres", error)
             }
+            Self::Cancelled(error) => Error::unavailable(
+                "Postgres cancelled the statement: it took longer than statement_timeout",
+                error,
+            ),
             Self::Other(error) => error,
         }
     }
@@ -52,6 +59,7 @@ pub(crate) fn of_statement(error: sqlx::Error) -> Failure {
     match code.as_str() {
         "40001" | "40P01" => Failure::Collided(error),
         "55P03" => Failure::Blocked(error),
+        "57014" => Failure::Cancelled(error),
         _ => Failure::Other(refused(&code, error)),
     }
 }
@@ -68,7 +76,8 @@ fn refused(code: &str, error: sqlx::Error) -> Error {
             "the table of records has other columns than this release reads: migrate it".into()
         }
         "42501" => {
-            "the role may not use the table of records: grant it SELECT, INSERT, UPDATE, DELETE"
+            "the role may not use the table of records: grant it SELECT, INSERT, UPDATE, DELETE (to \
+             migrate, connect as the table's owner)"
                 .into()
         }
         "25006" => {
@@ -85,9 +94,9 @@ fn refused(code: &str, error: sqlx::Error) -> Error {
     };
     match code.get(..2) {
         // The connection ends: the server may have got as far as to commit.
-        Some("08" | "57" | "58" | "XX") if code != "57014" => Error::unknown_outcome(said, error),
-        // Too many connections, out of memory, cancelled by statement_timeout: it may pass.
-        Some("53" | "57") => Error::unavailable(said, error),
+        Some("08" | "57" | "58" | "XX") => Error::unknown_outcome(said, error),
+        // Too many connections, out of memory: it may pass.
+        Some("53") => Error::unavailable(said, error),
         _ => Error::failed(said, error),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use idem_core::{Answer, Completion, Error, Holder, Outcome, Replay, Reservation, ReserveRequest};
 use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Executor as _, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _, Transaction};
 
 use crate::PostgresStore;
 use crate::failure::{self, Failure};
@@ -50,14 +50,17 @@ impl PostgresStore {
     ///
     /// It stops the heartbeat for good. Under REPEATABLE READ or SERIALIZABLE call
     /// [`Reservation::stop_heartbeat`] before the transaction begins, or a renewal after its snapshot
-    /// makes it fail (SQLSTATE 40001). After the commit tell the executor by
+    /// makes it fail (SQLSTATE 40001). **Commit right after it**, by [`commit_in`](Self::commit_in) if you can:
+    /// a commit that is forgotten leaves nothing behind, and so does one after a statement that failed,
+    /// which sqlx does not report. After the commit tell the executor by
     /// [`Verdict::AlreadyRecorded`](idem_core::Verdict::AlreadyRecorded), or answer with `idem_tower`'s
     /// `RecordedAnswer`.
     ///
     /// Gives for how long the answer is remembered.
     ///
     /// # Errors
-    /// [`NotCompleted`]: roll the transaction back.
+    /// [`NotCompleted`]: roll the transaction back. It is [invalid](Error::is_invalid) if sqlx knows of no
+    /// transaction on the connection.
     ///
     /// Dropped: the transaction is to be rolled back, too.
     pub async fn complete_in(
@@ -72,6 +75,35 @@ impl PostgresStore {
             .await
     }
 
+    /// [`complete_in`](Self::complete_in) as the last statement of `transaction`, and its commit: nothing can
+    /// come between the two, nor be forgotten.
+    ///
+    /// # Errors
+    /// [`NotCompleted`]: it was rolled back. If it is a [`Store`](NotCompleted::Store) error that says
+    /// [`Unknown`](idem_core::Applied::Unknown), the commit's answer was lost: nobody knows, and the same
+    /// request, sent again, finds out. Under `idem_tower` answer with `Disposition::Unknown`.
+    ///
+    /// Dropped: it commits, or rolls back.
+    pub async fn commit_in(
+        &self,
+        mut transaction: Transaction<'_, Postgres>,
+        reservation: &Reservation,
+        answer: impl Into<Answer>,
+    ) -> Result<Duration, NotCompleted> {
+        let completed = self.complete_in(&mut transaction, reservation, answer);
+        match completed.await {
+            Ok(remembered_for) => match transaction.commit().await {
+                Ok(()) => Ok(remembered_for),
+                Err(error) => Err(NotCompleted::Store(refused(error))),
+            },
+            Err(not_completed) => {
+                // If the server cannot be told, it has lost the connection, and rolls back by itself.
+                let _ = transaction.rollback().await;
+                Err(not_completed)
+            }
+        }
+    }
+
     /// The same for a reservation that has no heartbeat: one made by [`reserve_in`](Self::reserve_in).
     ///
     /// # Errors
@@ -83,6 +115,7 @@ impl PostgresStore {
         answer: impl Into<Answer>,
     ) -> Result<Duration, NotCompleted> {
         let answer = answer.into();
+        has_begun(connection).map_err(NotCompleted::Store)?;
         let mut session = self.inner().session_in(connection);
         let completed = session.try_complete(holder, &answer).await;
         match completed.map_err(|failure| NotCompleted::Store(failure.into_error()))? {
@@ -108,6 +141,7 @@ impl PostgresStore {
         request: &ReserveRequest,
         wait: Duration,
     ) -> Result<Outcome, Error> {
+        has_begun(connection)?;
         let waited = begin_to_wait(connection, wait).await.map_err(refused)?;
         match self.reserve_again_and_again(connection, request).await {
             Ok(outcome) => {
@@ -117,14 +151,16 @@ impl PostgresStore {
                 run(connection, end).await.map_err(refused)?;
                 Ok(outcome)
             }
-            Err(Failure::Blocked(_)) => {
+            // Blocked for as long as asked, or until the server's own limit; or each of two has what the
+            // other waits for. It was in the savepoint: the transaction goes on.
+            Err(failure) if is_blocked(&failure) => {
                 // With the savepoint goes what was set in it.
                 let end = "ROLLBACK TO SAVEPOINT idem_reserve; RELEASE SAVEPOINT idem_reserve";
                 run(connection, end.to_owned()).await.map_err(refused)?;
                 Ok(blocked(request.terms))
             }
             // In this snapshot the record will never be seen: the whole transaction has to begin anew.
-            Err(failure @ (Failure::Collided(_) | Failure::Other(_))) => Err(failure.into_error()),
+            Err(failure) => Err(failure.into_error()),
         }
     }
 
@@ -141,6 +177,29 @@ impl PostgresStore {
         }
         Err(Failure::Other(others_were_faster()))
     }
+}
+
+/// Whether it is for a transaction of somebody else's that the reservation waits.
+fn is_blocked(failure: &Failure) -> bool {
+    match failure {
+        Failure::Blocked(_) | Failure::Cancelled(_) => true,
+        Failure::Collided(error) => {
+            let code = error.as_database_error().and_then(|error| error.code());
+            code.as_deref() == Some("40P01")
+        }
+        Failure::Other(_) => false,
+    }
+}
+
+/// Outside of a transaction a step would commit by itself, and what is to commit with it would not.
+fn has_begun(connection: &PgConnection) -> Result<(), Error> {
+    if connection.is_in_transaction() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "no transaction is open on this connection: begin one by sqlx; or one has ended, since a nested \
+         one could not begin, or its begin was dropped",
+    ))
 }
 
 /// Sets a savepoint and how long to wait for locks, and gives how long that was before.

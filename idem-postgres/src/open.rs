@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use idem_core::Error;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Executor as _, PgPool, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, PgPool, Row as _};
 
 use crate::schema::{self, VERSION};
 use crate::statement::{self, Statements};
@@ -59,6 +59,11 @@ impl PostgresStore {
         let options: PgConnectOptions = url.parse().map_err(failure::of_connection)?;
         // Poolers refuse it, and no number here is a float.
         let options = options.extra_float_digits(None);
+        let options = match statements {
+            Statements::Prepared => options,
+            // The driver logs slow statements, and here the values are in them.
+            Statements::Text => options.disable_statement_logging(),
+        };
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             // Shorter than the executor waits for a call, so that it is told why.
@@ -86,7 +91,8 @@ impl PostgresStore {
 
     /// Makes the table, if it is not there, and brings it to this release's version. Safe from many
     /// processes at once: one does it, the others wait. It is one statement, which commits or does
-    /// nothing; its own version is kept in a table beside, `…_version`.
+    /// nothing; its own version is kept in a table beside, `…_version`. If there is nothing to do, it takes
+    /// no lock on the table and needs no right to make one.
     ///
     /// # Errors
     /// As for [`open`](Self::open).

@@ -58,17 +58,22 @@ INSERT INTO {version} SELECT {VERSION} WHERE NOT EXISTS (SELECT FROM {version});
     )
 }
 
-/// The same as one statement that commits or does nothing, and that waits for whoever runs it too.
+/// The same as one statement that commits or does nothing, and that waits for whoever runs it too. If the
+/// table is there, it takes no lock on it, and asks for no right but to read the version.
 pub(crate) fn migration(table: &Table) -> String {
     let make_schema = match table.schema() {
         Some(schema) => format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\";\n"),
         None => String::new(),
     };
     let schema = schema(table);
+    let version = table.version();
     // One lock for all tables of ours: migrations are rare. The number is "idempote" in ASCII.
     format!(
         "DO $migrate$ BEGIN\n\
          PERFORM pg_advisory_xact_lock(7594028835893408869);\n\
+         IF to_regclass('{version}') IS NOT NULL THEN\n\
+         IF (SELECT max(version) FROM {version}) >= {VERSION} THEN RETURN; END IF;\n\
+         END IF;\n\
          {make_schema}{schema}\
          END $migrate$"
     )

@@ -60,7 +60,8 @@ impl Sql {
     /// `lock_wait`: for how long a statement waits for another one's lock. `None`: as the transaction
     /// that it runs in says.
     pub(crate) fn new(table: &Table, lock_wait: Option<Duration>) -> Self {
-        // `set_config` in a CTE of the statement itself: it takes effect before the first lock.
+        // `set_config` in a CTE of the statement itself: it takes effect before the first lock of a row. The
+        // lock of the table, which only DDL is in the way of, is taken before it.
         let (limits, from_limits) = match lock_wait.map(|wait| wait.as_millis().max(1)) {
             Some(wait) => (
                 format!(
@@ -156,10 +157,13 @@ impl Sql {
                 remembered = is_remembered("t.now"),
             )
             .into(),
+            // Both parts in the order of the index: without it the planner counts what is due by reading the
+            // table from its beginning, where after a while there is nothing any more.
             purge: format!(
                 "WITH t AS MATERIALIZED (SELECT {NOW} AS now), \
                  due AS (SELECT count(*) AS due FROM (SELECT FROM {table} AS r \
-                 WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} LIMIT $1 + 1) AS d), \
+                 WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} \
+                 ORDER BY r.purge_at LIMIT $1 + 1) AS d), \
                  chosen AS MATERIALIZED (SELECT r.ctid FROM {table} AS r \
                  WHERE r.purge_at <= (SELECT now FROM t) AND NOT {remembered} \
                  ORDER BY r.purge_at LIMIT $1 FOR UPDATE SKIP LOCKED), \
@@ -169,7 +173,8 @@ impl Sql {
             )
             .into(),
             revision: format!(
-                "SELECT token, revision, {ARRIVED} - written_at AS age FROM {table} WHERE scope = $1 AND key = $2"
+                "SELECT token, revision, state <> 'in_flight' AS has_ended, {ARRIVED} - written_at AS age \
+                 FROM {table} WHERE scope = $1 AND key = $2"
             )
             .into(),
         }

@@ -18,6 +18,11 @@ pub enum Statements {
     /// prepared. For poolers in transaction mode that do not track prepared statements (PgBouncer before
     /// 1.21, or with `max_prepared_statements = 0`).
     ///
+    /// **Whoever logs statements logs keys and answers then**, in hexadecimal digits. The driver logs slow
+    /// ones: [`connect_with`](crate::PostgresStore::connect_with) turns that off; for a pool of your own there is
+    /// `PgConnectOptions::disable_statement_logging`. The server logs those that fail, if only because a key was
+    /// in use: set `log_min_error_statement = panic` and no `log_min_duration_statement` for the role.
+    ///
     /// What else such a pooler asks for:
     /// - It may refuse what the driver sends at the start of a connection: `extra_float_digits`, which
     ///   [`connect`](crate::PostgresStore::connect) leaves out, and for a pool of your own

@@ -37,6 +37,10 @@ pub(crate) struct Inner {
 /// transaction of somebody's own, and that is a conflict.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_millis(100);
 
+/// How often a statement that has waited in vain looks again: on a machine that does much else a commit may
+/// take longer, and what it wrote decides, not that it was slow.
+const LOOKS_AGAIN: usize = 1;
+
 /// What a caller is told who met a reservation that is not committed: it shows no lease.
 const UNCOMMITTED_RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -101,11 +105,12 @@ macro_rules! on_the_pool {
         let inner = $store.inner();
         let mut connection = inner.acquire().await?;
         let mut session = inner.session(&mut connection);
-        let mut tries = TRIES;
+        let (mut tries, mut looks_again) = (TRIES, LOOKS_AGAIN);
         loop {
             match session.$step($($argument),*).await {
                 Ok(Some(outcome)) => break Ok(outcome),
                 Ok(None) | Err(Failure::Collided(_)) if tries > 0 => tries -= 1,
+                Err(Failure::Blocked(_)) if looks_again > 0 => looks_again -= 1,
                 Ok(None) => break Err(Failure::Other(others_were_faster())),
                 Err(failure) => break Err(failure),
             }

@@ -26,6 +26,8 @@ const ROUNDING: Duration = Duration::from_millis(3);
 struct Seen {
     token: Vec<u8>,
     revision: i64,
+    /// Not in flight any more. It may have been written long before it was committed.
+    has_ended: bool,
 }
 
 pub(crate) async fn changed(store: &Arc<Inner>, record: &RecordId, within: Duration) {
@@ -42,6 +44,8 @@ pub(crate) async fn changed(store: &Arc<Inner>, record: &RecordId, within: Durat
             // Vacant: whoever waits may reserve it.
             let Some((seen, age)) = looked else { return };
             match &first {
+                // Whoever waits has something to do at once.
+                _ if seen.has_ended => return,
                 Some(first) if *first != seen => return,
                 // It may have been written since this wait began and before this look. To resolve early
                 // does no harm; to miss a write would.
@@ -72,6 +76,7 @@ async fn look(
     let seen = Seen {
         token: row.try_get("token")?,
         revision: row.try_get("revision")?,
+        has_ended: row.try_get("has_ended")?,
     };
     let age: i64 = row.try_get("age")?;
     Ok(Some((

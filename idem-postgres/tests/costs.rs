@@ -101,6 +101,39 @@ async fn reserving_completing_and_replaying_are_one_statement_each_and_a_replay_
     }
 }
 
+/// On a busy machine a commit may take longer than a statement waits: what it wrote decides.
+#[tokio::test]
+async fn who_waits_in_vain_for_a_commit_looks_once_again() {
+    let server = Postgres::start();
+    let options = PgConnectOptions::new()
+        .socket(server.socket_folder())
+        .port(server.port_number())
+        .username("postgres");
+    let pool = PgPoolOptions::new().max_connections(2);
+    let pool = pool.connect_with(options).await.unwrap();
+    let table = Table::default();
+    PostgresStore::migrate(&pool, &table).await.unwrap();
+    let store = PostgresStore::open(pool.clone(), table).await.unwrap();
+    let waited_in_vain = || {
+        let log = server.log();
+        let lines = log.lines().filter(|line| line.contains("lock timeout"));
+        lines.count()
+    };
+    let mut uncommitted = pool.begin().await.unwrap();
+    let wait = Duration::from_millis(1);
+    let (one, another) = (request("k"), request("k"));
+    let outcome = store.reserve_in(&mut uncommitted, &one, wait);
+    assert!(matches!(outcome.await.unwrap(), Outcome::Reserved { .. }));
+    let outcome = store.reserve(&request("k")).await.unwrap();
+    assert!(matches!(outcome, Outcome::Conflict { .. }));
+    assert_eq!(waited_in_vain(), 2);
+    // Its own transaction waits for as long as it was told, once.
+    let mut other = pool.begin().await.unwrap();
+    let outcome = store.reserve_in(&mut other, &another, wait);
+    assert!(matches!(outcome.await.unwrap(), Outcome::Conflict { .. }));
+    assert_eq!(waited_in_vain(), 3);
+}
+
 #[tokio::test]
 async fn completing_and_renewing_are_hot_updates() {
     let isolated = Isolated::open(Way::pool(1)).await;

@@ -47,8 +47,10 @@ macro_rules! suite {
 }
 
 suite!(a_pool_of_1, Way::pool(1));
-suite!(a_pool_of_2, Way::pool(2));
+suite!(
+    a_pool_of_2_serializable,
+    Way::pool(2).isolation("serializable")
+);
 suite!(a_pool_of_20, Way::pool(20));
-suite!(serializable, Way::pool(4).isolation("serializable"));
 suite!(text, Way::pool(4).statements(Statements::Text));
 suite!(pgbouncer, Way::behind_pgbouncer(4));

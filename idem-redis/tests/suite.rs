@@ -45,7 +45,10 @@ macro_rules! suite {
 }
 
 suite!(multiplexed, Way::Multiplexed);
+// A single server is the same with the feature `cluster`: one of its ways is enough then.
+#[cfg(not(feature = "cluster"))]
 suite!(multiplexed_by_scripts, Way::Scripts);
+#[cfg(not(feature = "cluster"))]
 suite!(manager, Way::Manager);
 #[cfg(feature = "cluster")]
 suite!(cluster, Way::Cluster);

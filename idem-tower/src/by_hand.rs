@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderMap, Method, Response};
-use idem_core::{Applied, Error, Executed, Operation, Replay, Response as Stored, RunInError};
+use idem_core::{
+    Applied, Error, Executed, Operation, Replay, Response as Stored, RunInError, Terms,
+};
 
 use crate::AnswerBody;
 use crate::outcome;
@@ -54,6 +56,12 @@ impl Idempotent {
     /// Scope, key and fingerprint of the request.
     pub fn operation(&self) -> &Operation {
         &self.operation
+    }
+
+    /// Lease and retention as the layer's executor has them, and as its [policy](crate::Policy) says: for the
+    /// transaction, as in `store.transactions().terms(idempotent.terms())`.
+    pub fn terms(&self) -> Terms {
+        self.settings.idempotency.terms()
     }
 
     /// What to record of an answer: its status, and body, headers and trailers by the layer's rules.

@@ -271,7 +271,9 @@ impl IdempotencyLayer {
         self.with(|settings| settings.by_hand = true)
     }
 
-    /// What a server must publish about its keys, from these settings.
+    /// What a server must publish about its keys, from these settings. For a layer that is
+    /// [`by_hand`](Self::by_hand) it holds if the handler takes its terms from
+    /// [`Idempotent::terms`](crate::Idempotent::terms).
     pub fn policy(&self) -> Policy {
         Policy::of(&self.shared.settings)
     }

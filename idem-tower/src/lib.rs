@@ -99,7 +99,8 @@
 //! 1. The handler takes the [`Reservation`](idem_core::Reservation), does its work in a transaction, completes
 //!    its own record inside it, commits, and answers with [`RecordedAnswer`].
 //! 2. [`IdempotencyLayer::by_hand`]: the layer reads the request only, and the handler runs reserve, effect
-//!    and completion in one transaction, with what [`Idempotent`] gives it.
+//!    and completion in one transaction, `PostgresStore::run_in` for example, by the layer's
+//!    [`terms`](Idempotent::terms), and gives what became of it to [`Idempotent::answer_run`].
 //!
 //! # axum and hyper
 //! With feature `axum` the module [`axum`] has extractors, and [`axum::layer`], which knows what `nest` does

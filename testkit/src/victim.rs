@@ -10,12 +10,16 @@ use crate::folder::Folder;
 use crate::marks::Marks;
 use crate::process::{Process, Signal};
 
+/// What ends the line by which a child that is a test says that it is ready.
+const READY: &str = "ready";
+
 /// Also on a machine that does much else, and with a store to recover.
 const START: Duration = Duration::from_secs(60);
 
 /// A server that runs as a child, is killed, and started again on whatever its last life left behind.
 pub struct Victim {
     command: Box<dyn Fn() -> Command + Send>,
+    says_that_it_is_ready: fn(&str) -> bool,
     process: Process,
 }
 
@@ -25,7 +29,29 @@ impl Victim {
     pub fn new(command: impl Fn() -> Command + Send + 'static) -> Self {
         Self {
             command: Box::new(command),
+            says_that_it_is_ready: |_| true,
             process: Process::in_folder(Folder::new()),
+        }
+    }
+
+    /// This test binary once more, with this one environment variable, made to run only the test of
+    /// this name: a test that finds the variable is the child instead. When it is ready it says a line
+    /// that ends in `ready`; what the test harness says before does not count.
+    ///
+    /// # Panics
+    ///
+    /// If the test binary cannot be found.
+    pub fn this_test(name: &'static str, variable: &'static str, value: String) -> Self {
+        let binary = std::env::current_exe().unwrap();
+        let command = move || {
+            let mut command = Command::new(&binary);
+            command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+            command.env(variable, &value);
+            command
+        };
+        Self {
+            says_that_it_is_ready: |line| line.trim_end().ends_with(READY),
+            ..Self::new(command)
         }
     }
 
@@ -40,10 +66,13 @@ impl Victim {
         command.env(variable, value).stdout(Stdio::piped());
         let stdout = self.process.start(command).expect("it is piped");
         let (say, said) = mpsc::channel();
+        let is_ready = self.says_that_it_is_ready;
         thread::spawn(move || {
             let mut stdout = BufReader::new(stdout);
             let mut line = String::new();
-            let _ = stdout.read_line(&mut line);
+            while stdout.read_line(&mut line).is_ok_and(|read| read > 0) && !is_ready(&line) {
+                line.clear();
+            }
             let _ = say.send(line);
             // Read on, or the child would wait for room in the pipe.
             let _ = stdout.read_to_end(&mut Vec::new());

@@ -30,6 +30,17 @@ fn wrong_flags_are_refused_in_one_line() {
         (&["serve", "--retention", "-1s"], "--retention", "24h"),
         (&["serve", "--store", "floppy"], "\"floppy\"", "memory"),
         (&["--store", "floppy"], "\"floppy\"", "memory"),
+        (&["serve", "--store", "sled:"], "\"sled:\"", "sled:FOLDER"),
+        (
+            &["serve", "--store", "sled:/dev/null"],
+            "--store",
+            "cannot be used",
+        ),
+        (
+            &["serve", "--provider-ledger"],
+            "--provider-ledger \"\"",
+            "path of a file",
+        ),
         (
             &[
                 "serve",

@@ -1,11 +1,17 @@
 //! The payments example from outside: its built binary as a child process, and raw HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails; and it prints figures"
+)]
 
 mod flags;
 mod http;
+mod killed;
 mod postgres;
 mod process;
 mod requests;
 mod serve;
+mod sled;
 mod story;

@@ -2,10 +2,12 @@
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use testkit::Folder;
 
 /// Far longer than anything takes: for what hangs.
 const LONGEST: Duration = Duration::from_secs(240);
@@ -28,6 +30,8 @@ fn binary() -> PathBuf {
 pub(crate) struct Payments {
     child: Child,
     stdout: BufReader<ChildStdout>,
+    /// Where it keeps what is temporary, which it leaves behind if it is killed.
+    _temp: Option<Folder>,
 }
 
 /// How it ended, and what it said.
@@ -39,25 +43,43 @@ pub(crate) struct Ended {
 
 /// Runs it to its end.
 pub(crate) fn run(args: &[&str]) -> Ended {
-    Payments::spawn(args).ended()
+    Payments::spawn(args, None).ended()
+}
+
+/// The example, to be given its arguments.
+pub(crate) fn command() -> Command {
+    Command::new(binary())
 }
 
 impl Payments {
-    fn spawn(args: &[&str]) -> Self {
-        let mut child = Command::new(binary())
+    fn spawn(args: &[&str], temp: Option<&Path>) -> Self {
+        let own = temp.is_none().then(Folder::new);
+        let temp = own.as_ref().map(Folder::path).or(temp);
+        let mut child = command()
             .args(args)
+            .envs(temp.map(|temp| ("TMPDIR", temp)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdout }
+        Self {
+            child,
+            stdout,
+            _temp: own,
+        }
     }
 
     /// `payments serve` on a free port, and the address from its first line.
     pub(crate) fn serve(flags: &[&str]) -> (Self, SocketAddr) {
-        let mut payments = Self::spawn(&[&["serve", "--listen", "127.0.0.1:0"], flags].concat());
+        Self::serve_with(flags, None)
+    }
+
+    /// The same, with a folder for what is temporary.
+    pub(crate) fn serve_with(flags: &[&str], temp: Option<&Path>) -> (Self, SocketAddr) {
+        let flags = [&["serve", "--listen", "127.0.0.1:0"], flags].concat();
+        let mut payments = Self::spawn(&flags, temp);
         let first = payments.line();
         let Some(address) = first.strip_prefix("listening on http://") else {
             panic!("the first line is {first:?}: {:?}", payments.ended().stderr);

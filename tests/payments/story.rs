@@ -2,7 +2,7 @@
 
 use crate::process::{Ended, run};
 
-const SCENES: usize = 13;
+const SCENES: usize = 14;
 
 fn lines_ending(stdout: &str, verdict: &str) -> usize {
     let verdict = format!("  {verdict}");

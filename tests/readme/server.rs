@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use testkit::Folder;
+
 /// A free one, whichever that is.
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
@@ -13,15 +15,19 @@ const START: Duration = Duration::from_secs(600);
 
 pub(crate) struct Server {
     child: Child,
+    /// What it keeps there is left behind when it is killed.
+    _temp: Folder,
     pub(crate) address: String,
 }
 
 impl Server {
     /// Runs `command`, which listens on [`ANY_PORT`], and waits for the address in its first line.
     pub(crate) fn start(mut command: Command) -> Self {
-        command.stdout(Stdio::piped());
+        let temp = Folder::new();
+        command.stdout(Stdio::piped()).env("TMPDIR", temp.path());
         let mut server = Self {
             child: command.spawn().unwrap(),
+            _temp: temp,
             address: String::new(),
         };
         let stdout = BufReader::new(server.child.stdout.take().unwrap());

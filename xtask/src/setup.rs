@@ -52,6 +52,14 @@ const NEEDS: &[Need] = &[
         dnf: "curl",
         brew: "curl",
     },
+    // It shows in which order the sled store writes and syncs.
+    Need {
+        name: "strace",
+        find: strace,
+        apt: "strace",
+        dnf: "strace",
+        brew: "",
+    },
 ];
 
 /// Where PostgreSQL keeps its server programs, a folder per version, outside of the PATH.
@@ -116,6 +124,7 @@ fn instructions(missing: &[&Need]) -> String {
 fn packages(needs: &[&Need], of: fn(&Need) -> &'static str) -> Vec<&'static str> {
     let mut packages: Vec<_> = needs.iter().map(|need| of(need)).collect();
     packages.dedup();
+    packages.retain(|package| !package.is_empty());
     packages
 }
 
@@ -182,6 +191,13 @@ fn version(folder: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
+fn strace() -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return Some("not needed, as this is not Linux".into());
+    }
+    program(&["strace"], &[])
+}
+
 fn user_postgres() -> Option<String> {
     if !is_root() {
         return Some("not needed, as this is not root".into());
@@ -228,11 +244,14 @@ mod tests {
         let all: Vec<&Need> = NEEDS.iter().collect();
         let text = instructions(&all);
         assert!(
-            text.starts_with("missing: PostgreSQL, user postgres, PgBouncer, Redis, curl\n"),
+            text.starts_with(
+                "missing: PostgreSQL, user postgres, PgBouncer, Redis, curl, strace
+"
+            ),
             "{text}"
         );
         assert!(
-            text.contains("dnf install postgresql-server pgbouncer redis curl"),
+            text.contains("dnf install postgresql-server pgbouncer redis curl strace"),
             "{text}"
         );
         assert!(

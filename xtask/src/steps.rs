@@ -115,6 +115,13 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
     );
     loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
     steps.push(loom);
+    let mut loom = step(
+        "model checks",
+        "cargo test --release -p idem-sled --lib --target-dir target/loom loom",
+        Expect::Tests(6),
+    );
+    loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
+    steps.push(loom);
     steps.push(step(
         "model checks",
         "cargo test --release -p idem-core-shuttle",
@@ -198,7 +205,7 @@ mod tests {
             .iter()
             .filter(|step| step.part == "model checks")
             .collect();
-        assert_eq!(models.len(), 4);
+        assert_eq!(models.len(), 5);
         for model in models {
             assert!(matches!(model.expect, Expect::Tests(least) if least > 0));
         }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use idem_sled::SledStore;
 use idempotency::{
-    Answer, Completion, Error, Holder, IdempotencyStore, MemoryStore, Outcome, Progress, RecordId,
+    Answer, Completion, Error, Holder, IdempotencyStore, Outcome, Progress, RecordId,
     ReserveRequest, Terms, Update,
 };
 
-pub(super) struct Forget(pub(super) MemoryStore);
+pub(super) struct Forget(pub(super) SledStore);
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use idem_sled::SledStore;
 use idempotency::{
-    Answer, Completion, Error, Holder, IdempotencyStore, MemoryStore, Outcome, Progress, RecordId,
+    Answer, Completion, Error, Holder, IdempotencyStore, Outcome, Progress, RecordId,
     ReserveRequest, Scope, Terms, Update,
 };
 
-pub(super) struct GlobalScope(pub(super) MemoryStore);
+pub(super) struct GlobalScope(pub(super) SledStore);
 
 fn shared(record: &RecordId) -> RecordId {
     RecordId::new(Scope::digest("everybody"), record.key.clone())

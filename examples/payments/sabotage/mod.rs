@@ -7,7 +7,8 @@ mod no_token;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use idempotency::{IdempotencyStore, MemoryStore};
+use idem_sled::SledStore;
+use idempotency::IdempotencyStore;
 
 /// What is wrong with the store.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +32,7 @@ impl FromStr for Sabotage {
 }
 
 impl Sabotage {
-    pub(crate) fn wrap(self, store: MemoryStore) -> Arc<dyn IdempotencyStore> {
+    pub(crate) fn wrap(self, store: SledStore) -> Arc<dyn IdempotencyStore> {
         match self {
             Self::Forget => Arc::new(forget::Forget(store)),
             Self::NoToken => Arc::new(no_token::NoToken::new(store)),

@@ -5,18 +5,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use idem_sled::SledStore;
 use idempotency::{
-    Answer, Completion, Error, Holder, IdempotencyStore, MemoryStore, Outcome, Progress, RecordId,
+    Answer, Completion, Error, Holder, IdempotencyStore, Outcome, Progress, RecordId,
     ReserveRequest, Terms, Update,
 };
 
 pub(super) struct NoToken {
-    store: MemoryStore,
+    store: SledStore,
     holders: Mutex<HashMap<RecordId, Holder>>,
 }
 
 impl NoToken {
-    pub(super) fn new(store: MemoryStore) -> Self {
+    pub(super) fn new(store: SledStore) -> Self {
         let holders = Mutex::default();
         Self { store, holders }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod at_once;
 pub(crate) mod interrupted;
+pub(crate) mod killed;
 pub(crate) mod one_transaction;
 
 const ANA: &str = "acct_ana";

@@ -118,7 +118,8 @@ pub trait CompareAndSwap: Send + Sync {
     /// is still `expected`; `None` expects that nothing stands there. Never both `None`.
     ///
     /// **MUST** compare and write in one atomic step, and answer [`Swapped::Lost`] only if it wrote
-    /// nothing and never will. **MUST NOT** answer [`Swapped::Done`] before the write is durable.
+    /// nothing and never will. **MUST NOT** answer [`Swapped::Done`] before the write is durable, save for
+    /// [index entries](crate::CasStore::is_index_entry) where writes become durable in their order.
     async fn swap(
         &self,
         key: &[u8],

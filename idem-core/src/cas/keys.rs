@@ -32,6 +32,13 @@ pub(super) fn parse_record_key(key: &[u8]) -> Option<RecordId> {
     parse_id(key.strip_prefix(&BEFORE_RECORDS)?)
 }
 
+/// Whether this is the key of an index entry.
+pub(super) fn is_entry(key: &[u8]) -> bool {
+    [Index::Due, Index::Lapse]
+        .into_iter()
+        .any(|index| index.holds(key))
+}
+
 impl Index {
     fn kind(self) -> u8 {
         match self {
@@ -131,6 +138,7 @@ mod tests {
                 assert!(key.len() <= MAX_ENGINE_KEY_LEN);
                 assert_eq!(index.parse_entry_key(&key), Some((at, a.clone())));
                 assert_eq!(parse_record_key(&key), None);
+                assert!(is_entry(&key) && !is_entry(&record_key(a)));
             }
             for b in &ids[i + 1..] {
                 assert_ne!(record_key(a), record_key(b), "{a:?} and {b:?}");

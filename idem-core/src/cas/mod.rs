@@ -9,6 +9,7 @@ mod index;
 mod keys;
 mod lapsed;
 mod patrol;
+mod planned;
 mod purge;
 mod step;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use async_trait::async_trait;
 
 pub use self::engine::{CompareAndSwap, Stored, Swapped};
 pub use self::keys::MAX_ENGINE_KEY_LEN;
+pub use self::planned::Planned;
 
 use self::patrol::Hand;
 use crate::machine::{self, Change};

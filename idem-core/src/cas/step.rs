@@ -108,8 +108,10 @@ impl<E: CompareAndSwap> CasStore<E> {
             }
         }
     }
+}
 
-    fn check_size(&self, value: Option<&[u8]>) -> Result<(), Error> {
+impl<E> CasStore<E> {
+    pub(super) fn check_size(&self, value: Option<&[u8]>) -> Result<(), Error> {
         let size = value.map_or(0, <[u8]>::len);
         if size > self.max_value_bytes {
             return Err(Error::too_large(

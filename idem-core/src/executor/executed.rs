@@ -1,11 +1,10 @@
 //! What a handler may say, and what a caller is told.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Answer, Error, Replay, Response};
+use crate::{Answer, Error, Panic, Replay, Response};
 
 /// What a handler says of its run.
 ///
@@ -120,7 +119,7 @@ pub enum ExecuteError<E> {
     Handler(E),
     /// The handler of [`execute_detached`](crate::Idempotency::execute_detached) panicked, with this:
     /// otherwise as [`Handler`](Self::Handler).
-    Panicked(Box<dyn Any + Send>),
+    Panicked(Panic),
     /// The runtime shut down before the request of
     /// [`execute_detached`](crate::Idempotency::execute_detached) ended: whether its handler ran is
     /// unknown, as after a crash.
@@ -147,5 +146,19 @@ impl<E: StdError + 'static> StdError for ExecuteError<E> {
             Self::Handler(error) => Some(error),
             Self::Panicked(_) | Self::Cancelled => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_converts_into_a_boxed_one_and_shows_nothing_of_a_panic() {
+        let panic = Panic::new(Box::new("card 4111"));
+        let error: ExecuteError<std::io::Error> = ExecuteError::Panicked(panic);
+        assert_eq!(format!("{error:?}"), "Panicked(Panic(..))");
+        let boxed: Box<dyn StdError + Send + Sync> = error.into();
+        assert_eq!(boxed.to_string(), "the handler panicked");
     }
 }

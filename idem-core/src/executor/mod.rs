@@ -39,7 +39,7 @@ use self::calls::Calls;
 use self::counters::Counting;
 use self::settings::Settings;
 use crate::panics::catch_panic;
-use crate::{Error, IdempotencyStore, OnLapse, Operation, Replay, Terms};
+use crate::{Error, IdempotencyStore, OnLapse, Operation, Panic, Replay, Terms};
 
 /// Runs operations once: a cheap handle over a store and settings.
 ///
@@ -223,7 +223,7 @@ impl Idempotency {
         let running = self.0.background.spawn_joined(task);
         async move {
             running.await.unwrap_or_else(|failed| {
-                let panic = failed.try_into_panic();
+                let panic = failed.try_into_panic().map(Panic::new);
                 Err(panic.map_or(ExecuteError::Cancelled, ExecuteError::Panicked))
             })
         }

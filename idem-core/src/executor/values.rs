@@ -194,7 +194,7 @@ impl Idempotency {
             Err(ExecuteError::Store(error)) => Err(ExecuteValueError::Store(error)),
             Err(ExecuteError::Handler(error)) => Err(ExecuteValueError::Handler(error)),
             // Of detached handlers only: here a panic goes on by itself.
-            Err(ExecuteError::Panicked(panic)) => std::panic::resume_unwind(panic),
+            Err(ExecuteError::Panicked(panic)) => panic.resume(),
             Err(ExecuteError::Cancelled) => Err(ExecuteValueError::Store(Error::timed_out())),
         }
     }

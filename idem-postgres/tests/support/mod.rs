@@ -149,6 +149,22 @@ impl Isolated {
         .await;
     }
 
+    /// So many copies of a record of the store's own, with keys of their own, that expire `later` (in
+    /// milliseconds, as SQL) than it, a millisecond apart, and not in the order in which they lie in the
+    /// table.
+    pub(crate) async fn copy(&self, of: &str, prefix: &str, count: u64, later: &str) {
+        let name = &self.name;
+        self.run(&format!(
+            "INSERT INTO {name} SELECT scope, convert_to('{prefix}' || md5(n::text), 'UTF8'), fingerprint, \
+             fingerprint_version, token, attempt, state, hold, started, first_reserved_at, last_reserved_at, \
+             lease_ends_at + ({later}), retention, retention_ends_at + ({later}) + at, \
+             purge_at + ({later}) + at, revision, written_at, progress, status, answer, body_length \
+             FROM {name}, generate_series(1, {count}) AS n, LATERAL (SELECT n::bigint * 7919 % {count} AS at) AS a \
+             WHERE key = '{of}'"
+        ))
+        .await;
+    }
+
     /// Runs SQL of the test's own, in a transaction that fails for nobody else's sake.
     pub(crate) async fn run(&self, sql: &str) {
         for _ in 0..100 {

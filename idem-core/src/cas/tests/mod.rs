@@ -8,6 +8,7 @@ mod crashes;
 mod inspected;
 #[cfg(idem_loom)]
 mod loom;
+mod planned;
 mod races;
 mod random;
 mod toy;

@@ -290,6 +290,6 @@ async fn a_panic_of_a_detached_handler_is_an_error_and_the_operation_is_abandone
     let Err(crate::ExecuteError::Panicked(panic)) = executed else {
         panic!("{executed:?}")
     };
-    assert_eq!(panic.downcast_ref(), Some(&"planted"));
+    assert_eq!(panic.into_inner().downcast_ref(), Some(&"planted"));
     assert!(is_ran(&world.pay("k", "retry").await));
 }

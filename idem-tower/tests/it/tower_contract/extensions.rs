@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
 use idem_core::{
     Answer, Completion, Condition, Error, Executed, Idempotency, IdempotencyStore as _, Key,
-    MemoryStore, Recorded, Reservation, Response as Stored, RunInError, Scope,
+    MemoryStore, Panic, Recorded, Reservation, Response as Stored, RunInError, Scope,
 };
 use idem_tower::{IdempotencyLayer, Idempotent, RecordedAnswer};
 use tower::{Layer as _, ServiceExt as _};
@@ -48,8 +48,9 @@ async fn a_handler_finds_its_reservation_or_what_it_needs_to_reserve_by_hand() {
 #[tokio::test]
 async fn a_run_in_one_transaction_is_answered_by_its_end() {
     type Ran = Result<Executed, RunInError<&'static str>>;
+    type End = (&'static str, fn() -> Ran, u16, &'static str);
     let paid = |request: &super::Asked| request.extensions().get::<Idempotent>().unwrap().clone();
-    let ends: [(&str, fn() -> Ran, u16, &str); 6] = [
+    let ends: [End; 6] = [
         ("ran", || Ok(ran("paid")), 201, "paid"),
         ("mismatch", || Ok(Executed::Mismatch), 422, "key-reused"),
         (
@@ -66,7 +67,7 @@ async fn a_run_in_one_transaction_is_answered_by_its_end() {
         ),
         (
             "the handler panicked",
-            || Err(RunInError::Panicked(Box::new("x"))),
+            || Err(RunInError::Panicked(Panic::new(Box::new("x")))),
             500,
             "outcome-unknown",
         ),
