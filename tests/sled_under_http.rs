@@ -20,13 +20,17 @@ const FAILED: http::StatusCode = http::StatusCode::INTERNAL_SERVER_ERROR;
 
 /// The effect is in this folder: reservation, effect and answer are one commit.
 async fn transfer(State((store, rows)): App, key: Idempotent, note: String) -> impl IntoResponse {
-    let ran = store.run_in([&rows], key.operation().clone(), move |[rows], reserved| {
-        if note == "fail" {
-            return Err(Error::invalid("planted"));
-        }
-        rows.insert(reserved.derived_key("row").as_str(), note.as_bytes());
-        Ok(Response::new(201).body("transferred"))
-    });
+    let ran = store.transactions().terms(key.terms()).run_in(
+        [&rows],
+        key.operation().clone(),
+        move |[rows], reserved| {
+            if note == "fail" {
+                return Err(Error::invalid("planted"));
+            }
+            rows.insert(reserved.derived_key("row").as_str(), note.as_bytes());
+            Ok(Response::new(201).body("transferred"))
+        },
+    );
     key.answer_run(ran.await).or(Err(FAILED))
 }
 

@@ -76,7 +76,8 @@ impl PostgresStore {
     }
 
     /// [`complete_in`](Self::complete_in) as the last statement of `transaction`, and its commit: nothing can
-    /// come between the two, nor be forgotten.
+    /// come between the two, nor be forgotten. `transaction` is the outermost one: to commit a nested one is to
+    /// release a savepoint.
     ///
     /// # Errors
     /// [`NotCompleted`]: it was rolled back. If it is a [`Store`](NotCompleted::Store) error that says

@@ -16,6 +16,9 @@ use crate::session::TRIES;
 use crate::store::LOCK_WAIT;
 use crate::{EffectConnection, NotCompleted, PostgresStore};
 
+/// For how long a transaction begins anew that others are in the way of.
+const TRYING_AGAIN: Duration = Duration::from_secs(1);
+
 /// How operations run in transactions: from [`PostgresStore::transactions`].
 #[derive(Clone, Debug)]
 #[must_use = "call `run_in`"]
@@ -175,14 +178,15 @@ impl Transactions {
             .on_lapse(OnLapse::RunAgain);
         let mut tries = TRIES;
         // However it fails: a try may wait for as long as it is asked to, and all of them not much longer.
-        let latest = Instant::now() + self.wait + LOCK_WAIT;
+        let began = Instant::now();
+        let patience = self.wait.saturating_add(TRYING_AGAIN);
         loop {
             let begun = pool.begin().await;
             let mut transaction = begun.map_err(failure::of_connection)?;
             let reserving = self.store.reserve_in(&mut transaction, &request, self.wait);
             let outcome = match reserving.await {
                 Ok(outcome) => outcome,
-                Err(error) if error.is_transient() && tries > 0 && Instant::now() < latest => {
+                Err(error) if error.is_transient() && tries > 0 && began.elapsed() < patience => {
                     roll_back(transaction).await;
                     tries -= 1;
                     continue;

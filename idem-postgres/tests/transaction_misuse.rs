@@ -196,7 +196,7 @@ async fn a_wait_that_is_longer_than_the_servers_own_limit_ends_with_it_in_a_conf
     assert!(matches!(reserved.unwrap(), Outcome::Reserved { .. }));
 
     let limited = store_with(&isolated, &[("statement_timeout", "200ms")]).await;
-    let waiting = limited.transactions().wait(10 * PATIENCE);
+    let waiting = limited.transactions().wait(Duration::MAX);
     let second = waiting.run_in(limited.pool(), operation("k"), async |_, _| {
         Ok::<_, Infallible>(paid())
     });

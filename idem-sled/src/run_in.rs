@@ -64,7 +64,8 @@ enum NotRun {
 }
 
 impl Transactions {
-    /// Lease and retention. Nobody ever sees the lease: before the commit there is no record, and after it the
+    /// Lease and retention: behind `idem_tower`'s layer those of the layer, `Idempotent::terms`. Nobody ever
+    /// sees the lease: before the commit there is no record, and after it the
     /// record is completed.
     pub fn terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
