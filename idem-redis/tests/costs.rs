@@ -9,29 +9,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use idem_core::{
-    Answer, Fingerprint, Holder, IdempotencyStore, Key, OnLapse, Operation, Outcome,
-    ReserveRequest, Response, Scope, Terms, Token,
-};
+use idem_core::{Answer, IdempotencyStore, OnLapse, Outcome, Response, Terms};
 use idem_redis::{Connection, RedisStore};
+use support::{request, reserve};
 use testkit::Redis;
 use testkit::resp::Reply;
-
-fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
-}
-
-async fn reserve(store: &RedisStore, request: &ReserveRequest) -> Holder {
-    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
-        panic!("not reserved")
-    };
-    Holder::new(request.operation.record.clone(), request.token, attempt)
-}
 
 fn answer() -> Answer {
     Response::new(201).body(vec![b'x'; 300]).into()

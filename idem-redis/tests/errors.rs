@@ -2,23 +2,16 @@
 //! call may have been applied, for this key only, and never a vacant one.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
+mod support;
+
 use std::time::Duration;
 
 use idem_core::{
-    Applied, Error, Fingerprint, Holder, IdempotencyStore, Inspect, Key, Operation, Outcome,
-    ReserveRequest, Response, Scope, Terms, Token,
+    Applied, Error, Holder, IdempotencyStore, Inspect, Outcome, ReserveRequest, Response, Terms,
 };
 use idem_redis::{Connection, Limits, RedisStore};
+use support::request;
 use testkit::{Fault, Plan, Proxy, Redis};
-
-fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
-}
 
 fn holder(request: &ReserveRequest) -> Holder {
     Holder::new(request.operation.record.clone(), request.token, 1)

@@ -6,32 +6,13 @@ mod support;
 
 use std::time::Duration;
 
-use idem_core::{
-    Fingerprint, Holder, IdempotencyStore, Inspect, Key, Operation, Outcome, ReserveRequest,
-    Response, Scope, Terms, Token, Update,
-};
+use idem_core::{IdempotencyStore, Inspect, Outcome, Response, Terms, Update};
 use idem_redis::{Connection, RedisStore};
-use support::{Isolated, SERVER, Way};
+use support::{Isolated, SERVER, Way, request, reserve};
 use testkit::{Fault, Plan, Proxy};
 use tokio::time::timeout;
 
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
-}
-
-async fn reserve(store: &RedisStore, request: &ReserveRequest) -> Holder {
-    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
-        panic!("not reserved")
-    };
-    Holder::new(request.operation.record.clone(), request.token, attempt)
-}
 
 #[tokio::test]
 async fn a_clock_that_was_set_back_shows_no_more_than_was_given() {

@@ -108,20 +108,12 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
         Expect::Tests(30),
     ));
     // The flags reach every dependency: what is built with them does not displace the rest.
-    let mut loom = step(
-        "model checks",
-        "cargo test --release -p idem-core --lib --target-dir target/loom loom",
-        Expect::Tests(24),
-    );
-    loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
-    steps.push(loom);
-    let mut loom = step(
-        "model checks",
-        "cargo test --release -p idem-sled --lib --target-dir target/loom loom",
-        Expect::Tests(6),
-    );
-    loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
-    steps.push(loom);
+    for (package, least) in [("idem-core", 24), ("idem-sled", 6)] {
+        let line = format!("cargo test --release -p {package} --lib --target-dir target/loom loom");
+        let mut loom = step("model checks", &line, Expect::Tests(least));
+        loom.line = loom.line.env("RUSTFLAGS", "--cfg idem_loom -D warnings");
+        steps.push(loom);
+    }
     steps.push(step(
         "model checks",
         "cargo test --release -p idem-core-shuttle",

@@ -5,6 +5,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use idem_core::{
+    Fingerprint, Holder, IdempotencyStore as _, Key, Operation, Outcome, ReserveRequest, Scope,
+    Terms, Token,
+};
 use idem_redis::redis::Client;
 use idem_redis::{Connection, Limits, Prefix, RedisStore};
 use testkit::Redis;
@@ -141,4 +145,22 @@ impl Drop for Isolated {
             }
         }
     }
+}
+
+/// An operation by this key, tried anew.
+pub(crate) fn request(key: &str) -> ReserveRequest {
+    let operation = Operation::new(
+        Scope::new("acct_812").unwrap(),
+        Key::new(key).unwrap(),
+        Fingerprint::raw("150.00"),
+    );
+    ReserveRequest::new(operation, Token::random(), Terms::default())
+}
+
+/// For one that is vacant.
+pub(crate) async fn reserve(store: &RedisStore, request: &ReserveRequest) -> Holder {
+    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
+        panic!("not reserved")
+    };
+    Holder::new(request.operation.record.clone(), request.token, attempt)
 }
