@@ -13,14 +13,14 @@ use idem_core::{
 use tokio::task::yield_now;
 
 /// Nodes before one store; `C` says what each has for a cache.
-struct Nodes<C> {
+pub(super) struct Nodes<C> {
     clock: ManualClock,
     store: MemoryStore,
     cache: C,
 }
 
 /// What a node is given for a cache.
-trait OfNode: Send + Sync + 'static {
+pub(super) trait OfNode: Send + Sync + 'static {
     type Cache: Cache + 'static;
 
     fn new(clock: &ManualClock) -> Self;
@@ -65,7 +65,7 @@ impl OfNode for OwnMemory {
 
 /// All nodes share one cache, which lets others go first before it answers: marks may land late.
 #[derive(Clone)]
-struct Shared {
+pub(super) struct Shared {
     clock: ManualClock,
     entries: Arc<Mutex<HashMap<CacheKey, (Bytes, Timestamp)>>>,
 }
