@@ -1,13 +1,15 @@
-//! A reference, a box or an `Arc` of a store is a store.
+//! A reference, a box or an `Arc` of a store is a store, and of a cache a cache.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 use crate::{
-    Answer, Completion, Cursor, Error, Holder, IdempotencyStore, Inspect, LapsedPage, Outcome,
-    Progress, Purged, RecordId, RecordInfo, ReserveRequest, Terms, Update,
+    Answer, Cache, CacheKey, CacheValue, Completion, Cursor, Error, Holder, IdempotencyStore,
+    Inspect, LapsedPage, Outcome, Progress, Purged, RecordId, RecordInfo, ReserveRequest, Terms,
+    Update,
 };
 
 macro_rules! forward_to_inner {
@@ -58,6 +60,26 @@ macro_rules! forward_to_inner {
 
             async fn purge_expired(&self, limit: usize) -> Result<Purged, Error> {
                 (**self).purge_expired(limit).await
+            }
+        }
+
+        #[async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: Cache + ?Sized> Cache for $pointer {
+            fn is_shared(&self) -> bool {
+                (**self).is_shared()
+            }
+
+            async fn get(&self, key: &CacheKey) -> Result<Option<CacheValue>, Error> {
+                (**self).get(key).await
+            }
+
+            async fn put(&self, key: &CacheKey, value: Bytes, time_to_live: Duration) -> Result<(), Error> {
+                (**self).put(key, value, time_to_live).await
+            }
+
+            async fn remove(&self, key: &CacheKey) -> Result<(), Error> {
+                (**self).remove(key).await
             }
         }
     )*};

@@ -126,7 +126,7 @@ mod waiters;
 pub use async_trait::async_trait;
 #[cfg(feature = "memory-cache")]
 pub use cached::MemoryCache;
-pub use cached::{Cache, CacheKey, CacheValue, Cached};
+pub use cached::{Cache, CacheFront, CacheKey, CacheValue, Cached};
 pub use cas::{CasStore, CompareAndSwap, MAX_ENGINE_KEY_LEN, Planned, Stored, Swapped};
 pub use derived_key::DerivedKey;
 pub use error::{Applied, Error};

@@ -75,6 +75,9 @@
 //! purging follows an index; `lapsed` reads the table, since an index for it would cost every write, so give its role
 //! a `statement_timeout` that is long enough. Under
 //! [`OnLapse::Hold`](idem_core::OnLapse::Hold) the first renewal and the completion touch the purge index.
+//! Behind a cache ([`Cached`](idem_core::Cached), and before transactions [`Transactions::behind`]) a replay and a
+//! rapid repeat are no statement at all.
+//!
 //! [`changed`](idem_core::IdempotencyStore::changed) looks every 50 to 500 ms by primary key and holds no
 //! connection in between: `LISTEN`/`NOTIFY` would make every completion take a lock of the whole cluster.
 //!
@@ -101,6 +104,7 @@
 //! - sqlx 0.9, re-exported here. On another version, let the store make its pool:
 //!   [`PostgresStore::connect`].
 
+mod before;
 mod check;
 mod danger;
 mod effect_connection;

@@ -4,11 +4,12 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use idem_core::{
-    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic, Recorded,
-    ReserveRequest, Reserved, Response, RunInError, Settled, Terms, Token,
+    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic, Recorded, Replay,
+    ReserveRequest, Reserved, RunInError, Settled, Terms, Token,
 };
 use sqlx::{Connection as _, PgPool, Postgres, Transaction};
 
+use crate::before::{Before, refused};
 use crate::effect_connection::Home;
 use crate::failure;
 use crate::in_transaction::run;
@@ -26,6 +27,7 @@ pub struct Transactions {
     store: PostgresStore,
     terms: Terms,
     wait: Duration,
+    pub(crate) before: Before,
 }
 
 impl PostgresStore {
@@ -36,6 +38,7 @@ impl PostgresStore {
             store: self.clone(),
             terms: Terms::default(),
             wait: LOCK_WAIT,
+            before: Before::default(),
         }
     }
 
@@ -69,9 +72,11 @@ impl Transactions {
 
     /// How long a second request waits, in the database, for the first one's commit; then it replays. It
     /// holds a connection meanwhile, and does not wait for longer than the role's `statement_timeout`.
-    /// Default: 100 ms, the time of a commit; then it is a conflict.
+    /// Default: 100 ms, the time of a commit; then it is a conflict. With it, a cache [before](Self::behind) it
+    /// replays only, and refuses nobody.
     pub fn wait(mut self, up_to: Duration) -> Self {
         self.wait = up_to;
+        self.before = self.before.without_marks();
         self
     }
 
@@ -108,12 +113,20 @@ impl Transactions {
         V: Into<Settled> + Send + 'static,
         E: Send + 'static,
     {
-        let pool = pool.clone();
+        if let Some(known) = self.before.look_up(&operation).await {
+            return Ok(known);
+        }
+        let (pool, before, record) = (pool.clone(), self.before.clone(), operation.record.clone());
         let task = tokio::spawn(async move { self.run(&pool, operation, handler).await });
-        task.await.unwrap_or_else(|failed| {
-            let panic = failed.try_into_panic().map(Panic::new);
-            Err(panic.map_or(RunInError::Cancelled, RunInError::Panicked))
-        })
+        match task.await {
+            Ok(ran) => ran,
+            Err(failed) => {
+                // It rolls back by itself.
+                before.ends(&record).await;
+                let panic = failed.try_into_panic().map(Panic::new);
+                Err(panic.map_or(RunInError::Cancelled, RunInError::Panicked))
+            }
+        }
     }
 
     async fn run<H, F, V, E>(
@@ -127,18 +140,31 @@ impl Transactions {
         F: Future<Output = Result<V, E>>,
         V: Into<Settled>,
     {
-        let (mut transaction, reserved) = match self.begin(pool, &operation).await? {
-            Begun::Reserved(transaction, reserved) => (transaction, reserved),
-            Begun::Not(executed) => return Ok(executed),
+        let asked = Instant::now();
+        let request = ReserveRequest::new(operation.clone(), Token::random(), self.terms)
+            .on_lapse(OnLapse::RunAgain);
+        let (mut transaction, outcome) = self.begin(pool, &request).await?;
+        let Outcome::Reserved { attempt, progress } = &outcome else {
+            roll_back(transaction).await;
+            self.before
+                .reserved(&request, &outcome, asked.elapsed())
+                .await;
+            return Ok(refused(outcome));
         };
-        let holder = reserved.holder().clone();
+        let holder = Holder::new(operation.record.clone(), request.token, *attempt);
+        let reserved = Reserved::new(operation, holder.clone(), progress.clone());
         // What the handler writes can be rolled back alone.
         let savepoint = "SAVEPOINT idem_effect".to_owned();
         run(&mut transaction, savepoint)
             .await
             .map_err(uncommitted)?;
+        self.before
+            .reserved(&request, &outcome, asked.elapsed())
+            .await;
         let home = Home::default();
         let settled = handler(home.lend(transaction), reserved).await;
+        // However it ends: from here on, the database answers.
+        self.before.ends(&holder.record).await;
         let Some(mut transaction) = home.take() else {
             // Whoever has it drops it some time, and it rolls back.
             return Err(RunInError::Store(Error::unknown_outcome(
@@ -152,30 +178,43 @@ impl Transactions {
                 "a nested transaction could not begin, or its begin was dropped",
             )));
         }
-        match settled.map(Into::into) {
+        let response = match settled.map(Into::into) {
             Err(error) => {
                 roll_back(transaction).await;
-                Err(RunInError::Handler(error))
+                return Err(RunInError::Handler(error));
             }
-            Ok(Settled::Complete(response)) => self.commit(transaction, &holder, response).await,
+            Ok(Settled::Complete(response)) => response,
             Ok(Settled::CompleteWithoutEffect(response)) => {
                 let without = "ROLLBACK TO SAVEPOINT idem_effect".to_owned();
                 run(&mut transaction, without).await.map_err(uncommitted)?;
-                self.commit(transaction, &holder, response).await
+                response
             }
             Ok(Settled::RollBack(response)) => {
                 roll_back(transaction).await;
                 let recorded = Recorded::Released;
-                Ok(Executed::Ran { response, recorded })
+                return Ok(Executed::Ran { response, recorded });
             }
-        }
+        };
+        let answer = Answer::Full(response.clone());
+        let remembered_for = match self.commit(transaction, &holder, &answer).await? {
+            Committed::Completed { remembered_for } => remembered_for,
+            Committed::Standing(replay) => return Ok(Executed::Replayed(replay)),
+        };
+        let operation = &request.operation;
+        self.before
+            .committed(operation, &answer, remembered_for, asked.elapsed())
+            .await;
+        let recorded = Recorded::Completed { remembered_for };
+        Ok(Executed::Ran { response, recorded })
     }
 
     /// Begins, and reserves. A transaction whose snapshot cannot see the winner, or that lost its
     /// connection, begins anew: nothing has happened in it.
-    async fn begin(&self, pool: &PgPool, operation: &Operation) -> Result<Begun, Error> {
-        let request = ReserveRequest::new(operation.clone(), Token::random(), self.terms)
-            .on_lapse(OnLapse::RunAgain);
+    async fn begin(
+        &self,
+        pool: &PgPool,
+        request: &ReserveRequest,
+    ) -> Result<(Transaction<'static, Postgres>, Outcome), Error> {
         let mut tries = TRIES;
         // However it fails: a try may wait for as long as it is asked to, and all of them not much longer.
         let began = Instant::now();
@@ -183,71 +222,58 @@ impl Transactions {
         loop {
             let begun = pool.begin().await;
             let mut transaction = begun.map_err(failure::of_connection)?;
-            let reserving = self.store.reserve_in(&mut transaction, &request, self.wait);
-            let outcome = match reserving.await {
-                Ok(outcome) => outcome,
+            let reserving = self.store.reserve_in(&mut transaction, request, self.wait);
+            match reserving.await {
+                Ok(outcome) => return Ok((transaction, outcome)),
                 Err(error) if error.is_transient() && tries > 0 && began.elapsed() < patience => {
                     roll_back(transaction).await;
                     tries -= 1;
-                    continue;
                 }
                 Err(error) => {
                     roll_back(transaction).await;
                     return Err(not_applied(error));
                 }
-            };
-            let executed = match outcome {
-                Outcome::Reserved { attempt, progress } => {
-                    let record = operation.record.clone();
-                    let holder = Holder::new(record, request.token, attempt);
-                    let reserved = Reserved::new(operation.clone(), holder, progress);
-                    return Ok(Begun::Reserved(transaction, reserved));
-                }
-                Outcome::Replay(replay) => Executed::Replayed(replay),
-                Outcome::Conflict { retry_after } => Executed::Conflict { retry_after },
-                Outcome::Mismatch => Executed::Mismatch,
-            };
-            roll_back(transaction).await;
-            return Ok(Begun::Not(executed));
+            }
         }
     }
 
-    async fn commit<E>(
+    async fn commit(
         &self,
         mut transaction: Transaction<'static, Postgres>,
         holder: &Holder,
-        response: Response,
-    ) -> Result<Executed, RunInError<E>> {
-        let answer = Answer::Full(response.clone());
+        answer: &Answer,
+    ) -> Result<Committed, Error> {
         let completing = self
             .store
-            .complete_held_in(&mut transaction, holder, &answer);
+            .complete_held_in(&mut transaction, holder, answer);
         let remembered_for = match completing.await {
             Ok(remembered_for) => remembered_for,
             Err(not_completed) => {
                 roll_back(transaction).await;
                 return match not_completed {
-                    NotCompleted::Standing(replay) => Ok(Executed::Replayed(replay)),
+                    NotCompleted::Standing(replay) => Ok(Committed::Standing(replay)),
                     // In its own transaction nobody else can have taken it.
-                    NotCompleted::Superseded => Err(RunInError::Store(Error::unknown_outcome(
+                    NotCompleted::Superseded => Err(Error::unknown_outcome(
                         "the reservation was gone from its own transaction",
                         "the handler has ended or undone it",
-                    ))),
-                    NotCompleted::Store(error) => Err(RunInError::Store(not_applied(error))),
+                    )),
+                    NotCompleted::Store(error) => Err(not_applied(error)),
                 };
             }
         };
         // The one statement whose answer, if it is lost, leaves open what has happened.
         let committed = transaction.commit().await;
         committed.map_err(|error| failure::of_statement(error).into_error())?;
-        let recorded = Recorded::Completed { remembered_for };
-        Ok(Executed::Ran { response, recorded })
+        Ok(Committed::Completed { remembered_for })
     }
 }
 
-enum Begun {
-    Reserved(Transaction<'static, Postgres>, Reserved),
-    Not(Executed),
+enum Committed {
+    Completed {
+        remembered_for: Duration,
+    },
+    /// Rolled back: another answer stands.
+    Standing(Replay),
 }
 
 /// If the server cannot be told, it has lost the connection, and rolls back by itself.

@@ -15,6 +15,7 @@ use idem_core::{
 };
 use idem_postgres::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use idem_postgres::{PostgresStore, Statements, Table};
+use support::statistics::Statistics;
 use support::{Isolated, Way};
 use testkit::Postgres;
 
@@ -38,44 +39,11 @@ fn answer() -> Answer {
     Response::new(201).body(vec![b'x'; 300]).into()
 }
 
-/// What a server has logged of statements since it was last asked.
-struct Statistics {
-    server: Postgres,
-    seen: usize,
-}
-
-impl Statistics {
-    fn new_statements(&mut self) -> Vec<String> {
-        let log = self.server.log();
-        let ran = |line: &&str| line.contains("statement: ") || line.contains("execute ");
-        let all: Vec<_> = log.lines().filter(ran).map(str::to_owned).collect();
-        let new = all[self.seen..].to_vec();
-        self.seen = all.len();
-        new
-    }
-}
-
 #[tokio::test]
 async fn reserving_completing_and_replaying_are_one_statement_each_and_a_replay_writes_nothing() {
     for statements in [Statements::Prepared, Statements::Text] {
-        let server = Postgres::builder()
-            .setting("log_statement", "all")
-            .setting("autovacuum", "off")
-            .start();
-        let options = PgConnectOptions::new()
-            .socket(server.socket_folder())
-            .port(server.port_number())
-            .username("postgres");
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .test_before_acquire(false);
-        let pool = pool.connect_with(options).await.unwrap();
-        let table = Table::default();
-        PostgresStore::migrate(&pool, &table).await.unwrap();
-        let store = PostgresStore::open_with(pool, table, statements)
-            .await
-            .unwrap();
-        let mut statistics = Statistics { server, seen: 0 };
+        let mut statistics = Statistics::start();
+        let store = statistics.store(1, statements).await;
         // What is prepared once for each connection is prepared now.
         let warm = reserve(&store, &request("warm")).await;
         store.complete(&warm, &answer()).await.unwrap();

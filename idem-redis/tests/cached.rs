@@ -1,4 +1,5 @@
-//! The whole suite on a store in memory behind the shared cache, and what the cache spares the store.
+//! The whole suite on this store behind a node's own cache, and on a store in memory behind this cache on a cluster
+//! (before Postgres on a single server: in `idem-postgres`); and what the cache spares the store.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 mod support;
@@ -8,13 +9,39 @@ use std::time::Duration;
 
 use idem_conformance::{Harness, Store, async_trait, conformance};
 use idem_core::{
-    Cached, Fingerprint, Holder, IdempotencyStore, Key, ManualClock, MemoryStore, Operation,
-    Outcome, ReserveRequest, Response, Scope, Terms, Token,
+    Cached, Fingerprint, Holder, IdempotencyStore, Key, ManualClock, MemoryCache, MemoryStore,
+    Operation, Outcome, ReserveRequest, Response, Scope, Terms, Token,
 };
 use idem_redis::{Connection, Prefix, RedisCache};
-use support::{Way, a_prefix};
+use support::{Isolated, Way, a_prefix};
 use testkit::resp::Reply;
 use testkit::{Fault, Plan, Proxy, Redis, until};
+
+/// This store, and before it each node's own memory.
+struct OwnMemory(Isolated, ManualClock);
+
+#[async_trait]
+impl Harness for OwnMemory {
+    async fn open() -> Self {
+        Self(Isolated::open(Way::Multiplexed).await, ManualClock::new())
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        let memory = MemoryCache::with_clock(16 << 20, self.1.clone());
+        Arc::new(Cached::new(self.0.store.clone(), memory))
+    }
+
+    async fn advance(&self, by: Duration) {
+        self.0.advance(by);
+        self.1.advance(by);
+    }
+}
+
+mod own_memory {
+    use super::*;
+
+    conformance!(OwnMemory, copies);
+}
 
 /// Every handle is a node of its own, as in real life.
 struct Nodes {
@@ -57,37 +84,29 @@ impl Nodes {
     }
 }
 
-/// A harness whose nodes reach the cache in one way.
-macro_rules! suite {
-    ($name:ident, $way:expr) => {
-        mod $name {
-            use super::*;
-
-            struct Opened(Nodes);
-
-            #[async_trait]
-            impl Harness for Opened {
-                async fn open() -> Self {
-                    Self(Nodes::open($way).await)
-                }
-
-                fn store(&self) -> Arc<dyn Store> {
-                    self.0.store()
-                }
-
-                async fn advance(&self, by: Duration) {
-                    self.0.advance(by);
-                }
-            }
-
-            conformance!(Opened, marks);
-        }
-    };
-}
-
-suite!(multiplexed, Way::Multiplexed);
 #[cfg(feature = "cluster")]
-suite!(cluster, Way::Cluster);
+mod cluster {
+    use super::*;
+
+    struct Opened(Nodes);
+
+    #[async_trait]
+    impl Harness for Opened {
+        async fn open() -> Self {
+            Self(Nodes::open(Way::Cluster).await)
+        }
+
+        fn store(&self) -> Arc<dyn Store> {
+            self.0.store()
+        }
+
+        async fn advance(&self, by: Duration) {
+            self.0.advance(by);
+        }
+    }
+
+    conformance!(Opened, marks);
+}
 
 fn request() -> ReserveRequest {
     let operation = Operation::new(

@@ -1,6 +1,7 @@
 //! A cache in front of an authoritative store.
 
 mod entry;
+mod front;
 mod granted;
 #[cfg(feature = "memory-cache")]
 mod memory_cache;
@@ -21,6 +22,8 @@ use tokio::time::{Instant, timeout};
 
 #[cfg(feature = "memory-cache")]
 pub use self::memory_cache::MemoryCache;
+
+pub use self::front::CacheFront;
 
 use self::entry::Entry;
 use self::granted::Granted;
@@ -124,6 +127,11 @@ impl fmt::Debug for CacheValue {
 ///
 /// A replay from a copy says that it is remembered for less time than it is, never for more.
 ///
+/// # Before transactions
+/// A store that reserves, runs and completes in one transaction is asked by its transactional mode, not through
+/// [`IdempotencyStore`]: `idem_postgres::Transactions::behind` puts the cache before it, and a repeat opens no
+/// transaction. For a mode of one's own there is [`front`](Self::front).
+///
 /// Calls of the cache that fail or take longer than [50 ms](Self::cache_timeout) are passed over.
 /// `changed`, and all of [`Inspect`], go to the store.
 ///
@@ -181,7 +189,7 @@ impl<S, C: Cache> Cached<S, C> {
     }
 
     /// What the cache knows of an operation, without asking the store: a replay, a conflict, or
-    /// `None`. To look before a transaction is opened.
+    /// `None`. To look before a transaction is opened; [`front`](Self::front) is for the steps after that.
     ///
     /// Dropped: nothing happened.
     pub async fn look_up(&self, operation: &Operation) -> Option<Outcome> {

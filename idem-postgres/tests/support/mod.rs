@@ -1,6 +1,8 @@
 //! A server for the test binary, and a schema in it for each store.
 #![allow(dead_code, reason = "each test binary needs a part")]
 
+pub(crate) mod statistics;
+
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
