@@ -8,16 +8,19 @@ use std::time::Duration;
 use idempotency::{OnConflict, OnLapse};
 use lexopt::{Arg, Parser, ValueExt as _};
 
+use crate::cache::CacheUrl;
 use crate::sabotage::Sabotage;
 use crate::store::StoreUrl;
 
 pub(crate) const HELP: &str = "\
 payments                                           play the story
 payments --sabotage forget|no-token|global-scope   play it on a wrong store
-payments --store postgres://USER@HOST/DATABASE     and with payments in that database
+payments --store STORE [--cache CACHE]             and with what needs a store that is shared
 payments serve                                     serve, with any of:
     --listen 127.0.0.1:3000
     --store sled|sled:FOLDER|memory|postgres://USER@HOST/DATABASE
+           |redis://HOST:PORT|redis-cluster://HOST:PORT,HOST:PORT
+    --cache memory|redis://HOST:PORT               before one that is shared
     --lease 30s
     --retention 24h
     --on-conflict reject|wait:5s
@@ -26,8 +29,8 @@ payments serve                                     serve, with any of:
     --provider-window 24h
     --provider-ledger FILE";
 
-const SERVE_FLAGS: &str = "--listen, --store, --lease, --retention, --on-conflict, --on-lapse, \
-    --provider-latency, --provider-window, --provider-ledger or --help";
+const SERVE_FLAGS: &str = "--listen, --store, --cache, --lease, --retention, --on-conflict, \
+    --on-lapse, --provider-latency, --provider-window, --provider-ledger or --help";
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -41,12 +44,20 @@ pub(crate) struct Story {
     pub(crate) sabotage: Option<Sabotage>,
     /// Where the scenes play that do not play in memory.
     pub(crate) store: Option<StoreUrl>,
+    pub(crate) cache: Option<CacheUrl>,
+}
+
+impl Story {
+    fn is_plain(&self) -> bool {
+        self.sabotage.is_none() && self.store.is_none() && self.cache.is_none()
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Serve {
     pub(crate) listen: SocketAddr,
     pub(crate) store: StoreUrl,
+    pub(crate) cache: Option<CacheUrl>,
     pub(crate) lease: Duration,
     pub(crate) retention: Duration,
     pub(crate) on_conflict: OnConflict,
@@ -62,6 +73,7 @@ impl Default for Serve {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 3000)),
             store: StoreUrl::SledForNow,
+            cache: None,
             lease: Duration::from_secs(30),
             retention: Duration::from_secs(24 * 60 * 60),
             on_conflict: OnConflict::Reject,
@@ -82,18 +94,18 @@ pub(crate) fn parse(mut args: Parser) -> Result<Command, String> {
                 story.sabotage = Some(value(&mut args, "--sabotage", str::parse)?);
             }
             Arg::Long("store") => story.store = Some(value(&mut args, "--store", str::parse)?),
-            Arg::Value(word)
-                if word == "serve" && story.sabotage.is_none() && story.store.is_none() =>
-            {
-                return parse_serve(args);
-            }
+            Arg::Long("cache") => story.cache = Some(value(&mut args, "--cache", str::parse)?),
+            Arg::Value(word) if word == "serve" && story.is_plain() => return parse_serve(args),
             other => {
                 return Err(unexpected(
                     other,
-                    "nothing, serve, --sabotage, --store or --help",
+                    "nothing, serve, --sabotage, --store, --cache or --help",
                 ));
             }
         }
+    }
+    if story.cache.is_some() && story.store.is_none() {
+        return Err("--cache is for a store: give --store postgres:// or redis://".into());
     }
     Ok(Command::Story(story))
 }
@@ -105,6 +117,7 @@ fn parse_serve(mut args: Parser) -> Result<Command, String> {
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Long("listen") => flags.listen = value(&mut args, "--listen", address)?,
             Arg::Long("store") => flags.store = value(&mut args, "--store", str::parse)?,
+            Arg::Long("cache") => flags.cache = Some(value(&mut args, "--cache", str::parse)?),
             Arg::Long("lease") => flags.lease = value(&mut args, "--lease", duration)?,
             Arg::Long("retention") => flags.retention = value(&mut args, "--retention", duration)?,
             Arg::Long("on-conflict") => {

@@ -3,8 +3,9 @@
 //! - `cargo run --example payments` plays a story over real HTTP against itself, and says of every
 //!   scene whether it came out as expected.
 //! - `cargo run --example payments -- --sabotage forget` plays it on a wrong store.
-//! - `cargo run --example payments -- --store postgres://USER@HOST/DATABASE` adds the scenes in which the
-//!   payment is in the same database, and commits together with its key.
+//! - `cargo run --example payments -- --store postgres://USER@HOST/DATABASE` adds the scenes of two servers on one
+//!   store, and those in which the payment is in the same database, and commits together with its key. `redis://` and
+//!   `redis-cluster://` are stores, too, and `--cache` puts a cache before either.
 //! - `cargo run --example payments -- serve` serves.
 //!
 //! Read `server.rs` first, the part to copy: how a route is made retry-safe. Then `payment.rs`, the
@@ -16,6 +17,7 @@
     reason = "a program for the terminal: what it prints is what it is for"
 )]
 
+mod cache;
 mod client;
 mod flags;
 mod gate;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use idem_tower::IdempotencyLayer;
-use idempotency::{Idempotency, MonotonicClock};
+use idempotency::{Idempotency, Janitor, MonotonicClock};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -21,7 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves until a signal. `Err`: what is wrong with the flags, in one line.
 pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
-    let opened = flags.store.open().await?;
+    let opened = flags.store.open(flags.cache).await?;
+    let janitor = match opened.to_purge {
+        Some(store) => Some(Janitor::new(store).start().map_err(|e| e.to_string())?),
+        None => None,
+    };
     let idempotency = Idempotency::builder(opened.store)
         .lease(flags.lease)
         .retention(flags.retention)
@@ -60,7 +64,11 @@ pub(crate) async fn serve(flags: Serve) -> Result<ExitCode, String> {
     let serving = tokio::spawn(serving.into_future());
     stopping.await;
     drop(stop);
-    Ok(drain(layer, serving).await)
+    let ended = drain(layer, serving).await;
+    if let Some(janitor) = janitor {
+        janitor.stop().await;
+    }
+    Ok(ended)
 }
 
 /// Ends in this order: no new requests, then the payments that run (also those whose client has gone)

@@ -9,8 +9,9 @@ use tokio::time::timeout;
 use crate::client::Failure;
 use crate::flags;
 use crate::sabotage::Sabotage;
-use crate::scenes::{answers, at_once, interrupted, killed, one_transaction};
+use crate::scenes::{answers, at_once, interrupted, killed, one_transaction, two_servers};
 use crate::stage::Stage;
+use crate::store::StoreUrl;
 
 /// A scene that hangs is wrong, not endless. None waits for the time: this is for a wrong store.
 const LONGEST_SCENE: Duration = Duration::from_secs(15);
@@ -24,8 +25,8 @@ struct Story {
 /// Whether every scene came out as expected, as an exit code. `Err`: what is wrong with the flags, in one line.
 #[rustfmt::skip]
 pub(crate) async fn play(flags: flags::Story) -> Result<ExitCode, String> {
-    let opened = match flags.store {
-        Some(store) => Some(store.open().await?),
+    let opened = match flags.store.clone() {
+        Some(store) => Some(store.open(flags.cache.clone()).await?),
         None => None,
     };
     let mut story = Story { sabotage: flags.sabotage, wrong: Vec::new(), played: 0 };
@@ -49,6 +50,11 @@ pub(crate) async fn play(flags: flags::Story) -> Result<ExitCode, String> {
     story.scene("an attempt crashes under hold", interrupted::CRASH_EXPECTED, holding, interrupted::crashes).await;
     story.scene("after the retention", "201 replayed, then 201, new payment; charges: 2", plain, interrupted::after_retention).await;
     story.judge("the server is killed", killed::EXPECTED, killed::after_the_charge()).await;
+    if let Some(store) = flags.store.filter(StoreUrl::is_shared) {
+        let servers = two_servers::Servers { store, cache: flags.cache };
+        story.judge("20 at once at two servers", "1 x 201, 19 x 409 in-flight retry 1s; charges: 1", servers.at_once()).await;
+        story.judge("the other server is asked", "201, then 201 replayed, same bytes; charges: 1", servers.one_then_the_other()).await;
+    }
     if let Some(transfers) = opened.and_then(|opened| opened.transfers) {
         story.judge("row and key in one commit", one_transaction::CRASH_EXPECTED, one_transaction::crashes(&transfers)).await;
         story.judge("20 transfers at one instant", "1 x 201, 19 x 409 in-flight retry 1s; rows: 1", one_transaction::at_once(&transfers)).await;

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response as HttpResponse};
 use axum::routing::post;
 use axum::{Extension, Router};
 use idem_postgres::sqlx::{self, Row as _};
-use idem_postgres::{EffectConnection, PostgresStore, Reserved};
+use idem_postgres::{EffectConnection, PostgresStore, Reserved, Transactions};
 use idem_tower::{IdempotencyLayer, Idempotent};
 use idempotency::Response;
 
@@ -30,14 +30,20 @@ const COUNT: &str = "SELECT count(*) FROM payments_example_transfers WHERE custo
 #[derive(Clone)]
 pub(crate) struct Transfers {
     store: PostgresStore,
+    /// Behind a cache, if there is one.
+    transactions: Transactions,
     gate: Arc<Gate>,
 }
 
 impl Transfers {
-    pub(crate) async fn open(store: PostgresStore) -> Result<Self, sqlx::Error> {
+    pub(crate) async fn open(
+        store: PostgresStore,
+        transactions: Transactions,
+    ) -> Result<Self, sqlx::Error> {
         sqlx::query(TABLE).execute(store.pool()).await?;
         Ok(Self {
             store,
+            transactions,
             gate: Arc::default(),
         })
     }
@@ -79,7 +85,8 @@ async fn create_transfer(
         // Nothing was reserved: the key is still free for a transfer that is valid.
         Err(reason) => return Problem::new(Kind::InvalidPayment, reason).into_response(),
     };
-    let store = transfers.store();
+    let pool = transfers.store.pool().clone();
+    let transactions = transfers.transactions.clone().terms(idempotent.terms());
     let effect = async move |mut transaction: EffectConnection, _: Reserved| {
         let insert = sqlx::query(INSERT)
             .bind(principal.name)
@@ -91,8 +98,7 @@ async fn create_transfer(
         let answer = Response::new(201).header("content-type", "application/json");
         Ok::<_, sqlx::Error>(answer.body(format!(r#"{{"id":"tr_{id}","status":"paid"}}"#)))
     };
-    let transactions = store.transactions().terms(idempotent.terms());
-    let ran = transactions.run_in(store.pool(), idempotent.operation().clone(), effect);
+    let ran = transactions.run_in(&pool, idempotent.operation().clone(), effect);
     let answered = idempotent.answer_run(ran.await);
     answered.map_or_else(
         |_| StatusCode::INTERNAL_SERVER_ERROR.into_response(),

@@ -51,6 +51,50 @@ fn wrong_flags_are_refused_in_one_line() {
             "no connection to Postgres",
         ),
         (
+            &["serve", "--store", "redis://127.0.0.1:1"],
+            "--store",
+            "Redis",
+        ),
+        (
+            &["serve", "--store", "redis-cluster://"],
+            "--store",
+            "Redis",
+        ),
+        (
+            &["serve", "--cache", "floppy"],
+            "\"floppy\"",
+            "redis://HOST:PORT",
+        ),
+        (&["serve", "--cache", "memory"], "--cache", "postgres://"),
+        (&["--cache", "memory"], "--cache", "postgres://"),
+        (
+            &["--store", "memory", "--cache", "redis://127.0.0.1:1"],
+            "--cache",
+            "postgres://",
+        ),
+        (
+            &[
+                "serve",
+                "--store",
+                "redis://127.0.0.1:1",
+                "--cache",
+                "redis://127.0.0.1:1",
+            ],
+            "--cache redis://",
+            "--cache memory",
+        ),
+        (
+            &[
+                "serve",
+                "--store",
+                "postgres://x",
+                "--cache",
+                "redis://127.0.0.1:1",
+            ],
+            "--cache: ",
+            "Redis",
+        ),
+        (
             &["serve", "--on-conflict", "wait"],
             "--on-conflict",
             "wait:5s",

@@ -11,6 +11,7 @@ mod http;
 mod killed;
 mod postgres;
 mod process;
+mod redis;
 mod requests;
 mod serve;
 mod sled;

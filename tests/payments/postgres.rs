@@ -1,10 +1,11 @@
 //! Payments over a database.
 
-use testkit::Postgres;
+use std::time::Duration;
+
+use testkit::{Postgres, until};
 
 use crate::http::{PAYMENT, ledger, pay, request};
-use crate::process::{Payments, run};
-use crate::story::assert_all_ok;
+use crate::process::Payments;
 
 const KEY: &str = "idempotency-key: order-17";
 
@@ -36,10 +37,6 @@ fn what_one_process_answered_another_replays_and_a_third_after_both_have_ended()
 fn a_row_and_its_key_commit_together() {
     let server = Postgres::start();
     let url = server.url();
-    let story = run(&["--store", &url]);
-    assert_all_ok(&story, 2);
-
-    // The same from outside.
     let (_payments, address) = Payments::serve(&["--store", &url]);
     let lines = ["authorization: Bearer acct_812", KEY];
     let transfer = |body| request(address, "POST /transfers", &lines, body);
@@ -53,4 +50,29 @@ fn a_row_and_its_key_commit_together() {
     let rows =
         server.psql("SELECT count(*) FROM payments_example_transfers WHERE client = 'acct_812'");
     assert_eq!(rows.unwrap(), "1");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_has_expired_is_purged() {
+    let server = Postgres::start();
+    let url = server.url();
+    let records = || server.psql("SELECT count(*) FROM idempotency_records");
+    {
+        let (_payments, address) = Payments::serve(&["--store", &url]);
+        assert_eq!(pay(address, KEY, PAYMENT).status, 201);
+    }
+    assert_eq!(records().unwrap(), "1");
+    let expire = "UPDATE idempotency_records SET retention_ends_at = 1, purge_at = 1";
+    server.psql(expire).unwrap();
+    let (payments, _) = Payments::serve(&["--store", &url]);
+    until("a purge", Duration::from_secs(20), || {
+        (records().unwrap() == "0").then_some(())
+    });
+    payments.terminate();
+    let ended = payments.ended();
+    assert_eq!(
+        (ended.status.code(), ended.stderr),
+        (Some(0), String::new())
+    );
 }

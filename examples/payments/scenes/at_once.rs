@@ -48,7 +48,7 @@ pub(crate) async fn waiting(stage: Stage) -> Result<String, Failure> {
     Ok(format!("{}, {same}; charges: {charges}", counted(&answers)))
 }
 
-type Requests = JoinSet<Result<Answer, Failure>>;
+pub(super) type Requests = JoinSet<Result<Answer, Failure>>;
 
 async fn send_at_once(stage: &Stage) -> Result<Requests, Failure> {
     let start = Arc::new(Barrier::new(REQUESTS));
@@ -64,7 +64,7 @@ async fn send_at_once(stage: &Stage) -> Result<Requests, Failure> {
     Ok(requests)
 }
 
-async fn next(requests: &mut Requests) -> Result<Answer, Failure> {
+pub(super) async fn next(requests: &mut Requests) -> Result<Answer, Failure> {
     requests.join_next().await.ok_or("no request is left")??
 }
 

@@ -1,9 +1,7 @@
 //! Payments in the store's own database: row and key commit together.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use idempotency::Idempotency;
 use tokio::net::TcpListener;
@@ -11,8 +9,8 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::ANA;
-use super::at_once::{REQUESTS, counted};
+use super::at_once::{REQUESTS, counted, next};
+use super::{ANA, new_customer};
 use crate::client::{Answer, Connection, Failure};
 use crate::server;
 use crate::transfer::{self, Transfers};
@@ -65,10 +63,6 @@ pub(crate) async fn at_once(transfers: &Transfers) -> Result<String, Failure> {
     ))
 }
 
-async fn next(requests: &mut JoinSet<Result<Answer, Failure>>) -> Result<Answer, Failure> {
-    requests.join_next().await.ok_or("no request is left")??
-}
-
 /// A server over the database, which others may use too: key and customer are new each time.
 struct Stage {
     transfers: Transfers,
@@ -108,11 +102,4 @@ impl Stage {
     async fn rows(&self) -> Result<i64, Failure> {
         Ok(self.transfers.to_customer(&self.customer).await?)
     }
-}
-
-/// One that this database has never seen: others may have played here before.
-fn new_customer() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = since.unwrap_or_default().as_nanos();
-    format!("cus_{}_{now}", process::id())
 }
