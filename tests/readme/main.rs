@@ -11,7 +11,7 @@ mod server;
 use commands::Command;
 use server::{ANY_PORT, Server};
 use std::process;
-use testkit::Postgres;
+use testkit::{Postgres, Redis};
 
 /// How a command of the README is verified.
 #[derive(Clone, Copy)]
@@ -24,6 +24,8 @@ enum Check {
     Serves,
     /// The same, on a throwaway database instead of the one that its last word names.
     ServesOnPostgres,
+    /// The same for `payments`, on a throwaway Redis and a throwaway database instead of those that it names.
+    ServesOnRedis,
     /// The server that was started gives the answers in the `# =>` comments.
     Answers,
 }
@@ -39,8 +41,21 @@ const TABLE: &[(&str, Check)] = &[
         "cargo run --example axum_postgres -- postgres://postgres@localhost/postgres",
         Check::ServesOnPostgres,
     ),
+    (
+        "cargo run --example payments -- serve --store redis://127.0.0.1:6379",
+        Check::ServesOnRedis,
+    ),
+    (
+        "cargo run --example payments -- serve --store postgres://postgres@localhost/postgres \
+         --cache redis://127.0.0.1:6379",
+        Check::ServesOnRedis,
+    ),
     ("curl *", Check::Answers),
 ];
+
+/// What the README's commands name.
+const DATABASE: &str = "postgres://postgres@localhost/postgres";
+const REDIS: &str = "redis://127.0.0.1:6379";
 
 #[test]
 fn every_command_does_what_the_readme_says() {
@@ -53,6 +68,7 @@ fn every_command_does_what_the_readme_says() {
     );
     let mut server = None;
     let mut database = None;
+    let mut redis = None;
     for command in &commands {
         let (_, check) = TABLE
             .iter()
@@ -71,6 +87,17 @@ fn every_command_does_what_the_readme_says() {
                 let mut serve = cargo(start);
                 let database = database.insert(Postgres::start());
                 serve.args([&database.url(), ANY_PORT]);
+                server = Some(Server::start(serve));
+            }
+            Check::ServesOnRedis => {
+                let mut line = command.line.clone();
+                if line.contains(DATABASE) {
+                    let database = database.insert(Postgres::start());
+                    line = line.replace(DATABASE, &database.url());
+                }
+                let redis = redis.insert(Redis::start());
+                let mut serve = cargo(&line.replace(REDIS, &redis.url()));
+                serve.args(["--listen", ANY_PORT]);
                 server = Some(Server::start(serve));
             }
             Check::Answers => {
