@@ -127,6 +127,9 @@ impl fmt::Debug for CacheValue {
 ///
 /// A replay from a copy says that it is remembered for less time than it is, never for more.
 ///
+/// A store that loses what it had acknowledged (restored from a backup, failed over to a replica that lagged) loses it
+/// without the cache: **flush a shared cache then**, or it replays for half a retention what is not there any more.
+///
 /// # Before transactions
 /// A store that reserves, runs and completes in one transaction is asked by its transactional mode, not through
 /// [`IdempotencyStore`]: `idem_postgres::Transactions::behind` puts the cache before it, and a repeat opens no

@@ -2,4 +2,5 @@
 
 mod answers;
 mod failures;
+mod front;
 mod support;
