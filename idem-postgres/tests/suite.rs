@@ -1,5 +1,6 @@
-//! The whole suite, on a throwaway server: with small and large pools, under a stricter isolation level,
-//! without prepared statements, and through a PgBouncer in transaction mode.
+//! The whole suite, on a throwaway server: with small and larger pools, under a stricter isolation level,
+//! without prepared statements, and through a PgBouncer in transaction mode. With a pool of one, and behind
+//! caches: in `cached`.
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 mod support;
@@ -46,11 +47,10 @@ macro_rules! suite {
     };
 }
 
-suite!(a_pool_of_1, Way::pool(1));
 suite!(
     a_pool_of_2_serializable,
     Way::pool(2).isolation("serializable")
 );
-suite!(a_pool_of_20, Way::pool(20));
+suite!(a_pool_of_8, Way::pool(8));
 suite!(text, Way::pool(4).statements(Statements::Text));
 suite!(pgbouncer, Way::behind_pgbouncer(4));

@@ -36,6 +36,16 @@ async fn is_replayed(node: &Node, key: &str, answer: &Response) {
     assert_eq!(replay.answer, answer.clone().into());
 }
 
+/// A number that a server has counted.
+pub(crate) fn statistic(redis: &Redis, name: &str) -> u64 {
+    let Reply::Text(info) = redis.ask(&["INFO", "stats"]) else {
+        panic!("no statistics")
+    };
+    let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+    let (_, number) = lines.find(|(own, _)| *own == name).unwrap();
+    number.trim().parse().unwrap()
+}
+
 #[tokio::test]
 async fn after_a_restart_it_is_filled_again() {
     let (redis, database) = (Redis::start(), Isolated::open(Way::pool(2)).await);
@@ -72,11 +82,7 @@ async fn what_it_evicts_costs_speed_only() {
     for key in &keys {
         is_replayed(&node, key, &large).await;
     }
-    let Reply::Text(info) = redis.ask(&["INFO", "stats"]) else {
-        panic!("no statistics")
-    };
-    let evicted = info.lines().find_map(|it| it.strip_prefix("evicted_keys:"));
-    let evicted: u64 = evicted.unwrap().trim().parse().unwrap();
+    let evicted = statistic(&redis, "evicted_keys");
     println!("{evicted} values evicted");
     assert!(evicted > 20);
 }

@@ -9,6 +9,7 @@
 mod counted;
 mod failing;
 mod nodes;
+mod storm;
 mod suites;
 
 #[path = "../support/mod.rs"]

@@ -30,7 +30,7 @@ mod behind_redis {
     conformance!(Nodes, marks);
 }
 
-/// Each node has memory of its own.
+/// Each node has memory of its own, and all have one connection.
 struct OwnMemory(Isolated, ManualClock);
 
 #[async_trait]
