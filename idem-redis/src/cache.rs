@@ -27,6 +27,8 @@ use crate::reply;
 /// - Dropped futures, errors: as [`Cache`] says. [`Cached`](idem_core::Cached) waits 50 ms for a call, and passes over
 ///   what fails.
 ///
+/// Before transactions in Postgres: `idem_postgres::Transactions::behind`.
+///
 /// ```no_run
 /// use idem_core::{Cached, Idempotency};
 /// use idem_redis::{Connection, RedisCache};

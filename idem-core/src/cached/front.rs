@@ -19,6 +19,10 @@ use crate::{Answer, Completion, Operation, Outcome, RecordId, ReserveRequest};
 /// 4. [`committed`](Self::committed), once the commit is acknowledged, and not before: **what is not committed is never
 ///    kept as an answer.** A commit whose answer was lost is not told.
 ///
+/// Who reserves through the [`Cached`] and completes in a transaction of one's own (`PostgresStore::commit_in`) may take
+/// steps 3 and 4 around it, once the [heartbeat is stopped](crate::Reservation::stop_heartbeat). Otherwise the mark
+/// refuses until it ends, and the first repeat after that asks the store.
+///
 /// A process that dies between 2 and 3 leaves a mark: a false conflict until it ends, after a second by
 /// [default](Cached::marks). One that dies between 3 and 4 leaves nothing; the next repeat asks the store.
 ///

@@ -3,15 +3,24 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use idem_core::{Executed, Outcome, Response, RunInError, Settled};
+use idem_core::{
+    Cached, Entry, Executed, Idempotency, IdempotencyStore as _, Outcome, Response, RunInError,
+    Settled, Verdict,
+};
 use idem_postgres::sqlx::{self, AssertSqlSafe, Executor as _};
-use idem_postgres::{EffectConnection, Reserved, Transactions};
+use idem_postgres::{EffectConnection, PostgresStore, Reserved, Transactions};
+use idem_redis::RedisCache;
 use tokio::sync::oneshot;
 
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, PATIENCE};
 use crate::{operation, paid, request};
 
-const LONGEST_MARK: Duration = Duration::from_secs(1);
+/// A busy machine must not outlive it.
+const LONGEST_MARK: Duration = PATIENCE;
+
+fn node(nodes: &Nodes) -> Cached<PostgresStore, RedisCache> {
+    nodes.node().marks(LONGEST_MARK)
+}
 
 type Ran = Result<Executed, RunInError<sqlx::Error>>;
 
@@ -25,7 +34,7 @@ where
     F: Future<Output = Result<V, sqlx::Error>> + Send,
     V: Into<Settled> + Send + 'static,
 {
-    let transactions = Transactions::behind(&nodes.node());
+    let transactions = Transactions::behind(&node(nodes));
     let pool = nodes.database.store.pool();
     transactions.run_in(pool, operation(key), effect).await
 }
@@ -35,7 +44,7 @@ async fn pay(_: EffectConnection, _: Reserved) -> Result<Response, sqlx::Error> 
 }
 
 async fn known(nodes: &Nodes, key: &str) -> Option<Outcome> {
-    nodes.node().look_up(&operation(key)).await
+    node(nodes).look_up(&operation(key)).await
 }
 
 #[tokio::test]
@@ -55,7 +64,7 @@ async fn what_rolled_back_is_neither_an_answer_nor_in_the_way() {
     for key in ["failed", "undone", "panicked"] {
         assert_eq!(known(&nodes, key).await, None, "{key}");
         // The transaction of a handler that panicked is still being rolled back.
-        let again = nodes.node();
+        let again = node(&nodes);
         let again = Transactions::behind(&again).wait(Duration::from_secs(20));
         let pool = nodes.database.store.pool();
         let again = again.run_in(pool, operation(key), pay).await.unwrap();
@@ -104,7 +113,7 @@ async fn a_mark_that_is_left_refuses_until_it_ends() {
             attempt: 1,
             progress: None,
         };
-        let front = nodes.node().front();
+        let front = node(&nodes).front();
         front
             .reserved(&request(key), &granted, Duration::ZERO)
             .await;
@@ -138,7 +147,7 @@ async fn who_is_to_wait_for_the_commit_waits_and_replays() {
     let waiting = async {
         running.await.unwrap();
         assert!(known(&nodes, "k").await.is_some(), "it is marked");
-        let node = nodes.node();
+        let node = node(&nodes);
         let waits = Transactions::behind(&node).wait(Duration::from_secs(20));
         let pool = nodes.database.store.pool();
         let second = waits.run_in(pool, operation("k"), pay);
@@ -157,6 +166,48 @@ async fn who_is_to_wait_for_the_commit_waits_and_replays() {
     assert!(matches!(second, Ok(Executed::Replayed(_))), "{second:?}");
 }
 
+/// Reserved through the cache, and completed in a transaction of the caller's own.
+#[tokio::test]
+async fn three_steps_may_tell_the_cache_and_need_not() {
+    let nodes = Nodes::open().await;
+    for (key, tells) in [("told", true), ("not told", false)] {
+        let idempotency = Idempotency::new(node(&nodes));
+        let Entry::Won(held) = idempotency.reserve(&operation(key)).await.unwrap() else {
+            panic!("not reserved")
+        };
+        let reservation = held.reservation().clone();
+        let (store, front) = (&nodes.database.store, node(&nodes).front());
+        reservation.stop_heartbeat().await;
+        if tells {
+            front.ends(&operation(key).record).await;
+        }
+        let transaction = store.pool().begin().await.unwrap();
+        let committed = store.commit_in(transaction, &reservation, &paid()).await;
+        let remembered_for = committed.unwrap();
+        if tells {
+            front
+                .committed(
+                    &operation(key),
+                    &paid().into(),
+                    remembered_for,
+                    Duration::ZERO,
+                )
+                .await;
+        }
+        held.finish(Verdict::AlreadyRecorded(paid())).await;
+    }
+    let told = known(&nodes, "told").await;
+    assert!(matches!(told, Some(Outcome::Replay(_))), "{told:?}");
+    let not_told = known(&nodes, "not told").await;
+    assert!(
+        matches!(not_told, Some(Outcome::Conflict { .. })),
+        "{not_told:?}"
+    );
+    nodes.advance(LONGEST_MARK).await;
+    let repeat = node(&nodes).reserve(&request("not told")).await.unwrap();
+    assert!(matches!(repeat, Outcome::Replay(_)), "{repeat:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_at_many_nodes_exactly_one_has_its_effect() {
     static EFFECTS: AtomicUsize = AtomicUsize::new(0);
@@ -165,7 +216,7 @@ async fn of_many_at_many_nodes_exactly_one_has_its_effect() {
         let key = format!("k{round}");
         let pool = nodes.database.store.pool().clone();
         let at_once = (0..20).map(|_| {
-            let (transactions, pool) = (Transactions::behind(&nodes.node()), pool.clone());
+            let (transactions, pool) = (Transactions::behind(&node(&nodes)), pool.clone());
             let operation = operation(&key);
             tokio::spawn(async move {
                 let count = async |_: EffectConnection, _: Reserved| {
