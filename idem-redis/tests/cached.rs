@@ -44,6 +44,10 @@ mod own_memory {
 }
 
 /// Every handle is a node of its own, as in real life.
+#[cfg_attr(
+    not(feature = "cluster"),
+    allow(dead_code, reason = "for the suite on one")
+)]
 struct Nodes {
     way: Way,
     clock: ManualClock,
@@ -71,6 +75,10 @@ impl Nodes {
         Arc::new(cached.cache_timeout(Duration::from_secs(20)))
     }
 
+    #[cfg_attr(
+        not(feature = "cluster"),
+        allow(dead_code, reason = "for the suite on one")
+    )]
     fn advance(&self, by: Duration) {
         self.clock.advance(by);
         let pattern = format!("{}::*", self.prefix.as_str());
