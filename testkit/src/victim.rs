@@ -97,6 +97,12 @@ impl Victim {
         self.process.end(Signal::Kill);
     }
 
+    /// The number of its process, while it lives.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.pid()
+    }
+
     /// What it has written to its standard error, in all its lives.
     #[must_use]
     pub fn log(&self) -> String {
