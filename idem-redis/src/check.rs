@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use idem_core::Error;
 use redis::{Cmd, Value};
 
-use crate::connection::Node;
+use crate::ask::Node;
 use crate::failure::Failure;
 use crate::{Danger, RedisStore};
 
@@ -42,7 +42,9 @@ impl RedisStore {
             for name in ["appendfsync", "min-replicas-to-write"] {
                 told.extend(self.setting(&node, name).await?);
             }
-            dangers.extend(of_node(&told, self.connection.is_cluster()));
+            let waits_for = self.replicas.as_ref().map_or(0, |replicas| replicas.wanted);
+            let in_cluster = self.connection.is_cluster();
+            dangers.extend(of_node(&told, in_cluster, waits_for.into()));
         }
         Ok(dangers.into_iter().collect())
     }
@@ -89,7 +91,7 @@ impl RedisStore {
 /// By name; without what the server does not tell.
 type Told = BTreeMap<String, String>;
 
-fn of_node(told: &Told, in_cluster: bool) -> Vec<Danger> {
+fn of_node(told: &Told, in_cluster: bool, waits_for: u64) -> Vec<Danger> {
     let mut dangers = Vec::new();
     let text = |name: &str| told.get(name).map(String::as_str);
     let number = |name: &str| text(name)?.parse::<u64>().ok();
@@ -125,7 +127,8 @@ fn of_node(told: &Told, in_cluster: bool) -> Vec<Danger> {
     if text("role") == Some("slave") {
         dangers.push(Danger::Replica);
     }
-    if let Some(replicas) = number("connected_slaves").filter(|replicas| *replicas > 0)
+    // With answers that wait for all of them, none lags behind what was acknowledged.
+    if let Some(replicas) = number("connected_slaves").filter(|replicas| *replicas > waits_for)
         && number("min-replicas-to-write") == Some(0)
     {
         dangers.push(Danger::ReplicasMayLag { replicas });
@@ -154,7 +157,7 @@ mod tests {
         let told = told
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        of_node(&told.collect(), false)
+        of_node(&told.collect(), false, 0)
     }
 
     #[test]

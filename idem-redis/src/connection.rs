@@ -9,14 +9,9 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::cluster::ClusterClientBuilder;
 #[cfg(feature = "cluster")]
 use redis::cluster_async::ClusterConnection;
-#[cfg(feature = "cluster")]
-use redis::cluster_routing::{
-    MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
-};
-use redis::{Client, Cmd, Pipeline, RedisResult, Value};
-use tokio::time::timeout;
+use redis::{AsyncConnectionConfig, Client};
 
-use crate::failure::{self, Failure};
+use crate::failure;
 
 /// A connection to a server or to a cluster, for [`RedisStore`](crate::RedisStore) and
 /// [`RedisCache`](crate::RedisCache). Clones share it; all calls go over it side by side, and no pool is needed.
@@ -33,9 +28,19 @@ use crate::failure::{self, Failure};
 ///   may be repeated, so that this does no harm; but an error then never says that nothing was applied.
 #[derive(Clone)]
 pub struct Connection {
-    kind: Kind,
+    pub(crate) kind: Kind,
     /// For one call, whatever the driver does within it.
-    limit: Duration,
+    pub(crate) limit: Duration,
+    /// By which more can be made; none of one that the driver made.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Where a connection leads to.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    /// To the server, or to one node of the cluster.
+    pub(crate) client: Client,
+    connect: Duration,
 }
 
 /// How long a connection waits. The driver's own defaults are never used.
@@ -76,21 +81,11 @@ impl Limits {
 }
 
 #[derive(Clone)]
-enum Kind {
+pub(crate) enum Kind {
     Multiplexed(MultiplexedConnection),
     Manager(ConnectionManager),
     #[cfg(feature = "cluster")]
     Cluster(ClusterConnection),
-}
-
-/// Where a command goes that names no key.
-#[derive(Clone, Debug)]
-pub(crate) enum Node {
-    /// The one server.
-    Only,
-    /// A node of a cluster.
-    #[cfg(feature = "cluster")]
-    At { host: String, port: u16 },
 }
 
 impl Connection {
@@ -120,9 +115,9 @@ impl Connection {
             .set_connection_timeout(Some(limits.connect))
             .set_number_of_retries(2)
             .set_max_delay(Duration::from_millis(200));
-        let manager = ConnectionManager::new_with_config(client, config).await;
+        let manager = ConnectionManager::new_with_config(client.clone(), config).await;
         let manager = manager.map_err(failure::of_connection)?;
-        Ok(Self::from(manager).answer_within(limits.answer))
+        Ok(Self::from(manager).opened(client, limits))
     }
 
     /// Connects to a cluster by the URLs of some of its nodes.
@@ -151,14 +146,27 @@ impl Connection {
     ) -> Result<Self, Error> {
         make_tls_possible();
         let urls = urls.into_iter().map(|url| url.as_ref().to_owned());
-        let client = ClusterClientBuilder::new(urls.collect::<Vec<String>>())
+        let urls: Vec<String> = urls.collect();
+        let Some(first) = urls.first() else {
+            return Err(Error::invalid("a cluster is opened by at least one URL"));
+        };
+        let node = Client::open(first.as_str()).map_err(failure::of_connection)?;
+        let client = ClusterClientBuilder::new(urls)
             .connection_timeout(limits.connect)
             .response_timeout(limits.answer)
             .build()
             .map_err(failure::of_connection)?;
         let connection = client.get_async_connection().await;
         let connection = connection.map_err(failure::of_connection)?;
-        Ok(Self::from(connection).answer_within(limits.answer))
+        Ok(Self::from(connection).opened(node, limits))
+    }
+
+    fn opened(self, client: Client, limits: Limits) -> Self {
+        let connect = limits.connect;
+        Self {
+            origin: Some(Origin { client, connect }),
+            ..self.answer_within(limits.answer)
+        }
     }
 
     /// Sets for how long a call waits for its answer, at most; a shorter limit of the driver's stays. Keep it
@@ -176,121 +184,24 @@ impl Connection {
         Self {
             kind,
             limit: Limits::default().answer,
+            origin: None,
         }
     }
+}
 
-    /// A command that names its key.
-    pub(crate) async fn ask(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.in_time(async {
-            match self.kind.clone() {
-                Kind::Multiplexed(mut connection) => command.query_async(&mut connection).await,
-                Kind::Manager(mut connection) => command.query_async(&mut connection).await,
-                #[cfg(feature = "cluster")]
-                Kind::Cluster(mut connection) => command.query_async(&mut connection).await,
-            }
-        })
-        .await
-    }
-
-    /// Commands in a row, to the node that has the key `name`. Each has its answer, which may be an error.
-    pub(crate) async fn ask_in_a_row(
+impl Origin {
+    /// A connection of its own to this server: once it is lost, it stays lost, and nothing is sent twice.
+    pub(crate) async fn connect(
         &self,
-        commands: Pipeline,
-        name: &str,
-    ) -> Result<Vec<Value>, Failure> {
-        #[cfg(not(feature = "cluster"))]
-        let _ = name;
-        let count = commands.len();
-        self.in_time(async {
-            match self.kind.clone() {
-                Kind::Multiplexed(mut connection) => {
-                    connection.send_packed_commands(&commands, 0, count).await
-                }
-                Kind::Manager(mut connection) => {
-                    connection.send_packed_commands(&commands, 0, count).await
-                }
-                #[cfg(feature = "cluster")]
-                Kind::Cluster(mut connection) => {
-                    let route = Route::with_key(name, SlotAddr::Master);
-                    let route = SingleNodeRoutingInfo::SpecificNode(route);
-                    connection.route_pipeline(commands, 0, count, route).await
-                }
-            }
-        })
-        .await
-    }
-
-    /// A command to this node.
-    pub(crate) async fn ask_node(&self, command: &Cmd, node: &Node) -> Result<Value, Failure> {
-        match (&self.kind, node) {
-            #[cfg(feature = "cluster")]
-            (Kind::Cluster(connection), Node::At { host, port }) => {
-                let mut connection = connection.clone();
-                let route = SingleNodeRoutingInfo::ByAddress {
-                    host: host.clone(),
-                    port: *port,
-                };
-                let asked =
-                    connection.route_command(command.clone(), RoutingInfo::SingleNode(route));
-                self.in_time(async { asked.await?.extract_error() }).await
-            }
-            _ => self.ask(command).await,
-        }
-    }
-
-    /// Every node that has records: the server, or the primaries of a cluster.
-    pub(crate) async fn nodes(&self) -> Result<Vec<Node>, Failure> {
-        #[cfg(feature = "cluster")]
-        if let Kind::Cluster(connection) = &self.kind {
-            let mut connection = connection.clone();
-            let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
-            let asked = connection.route_command(redis::cmd("PING"), all);
-            let answers = self.in_time(async { asked.await?.extract_error() }).await?;
-            let Value::Map(answers) = answers else {
-                return Err(Failure::strange());
-            };
-            let nodes = answers.into_iter().map(|(address, _)| node_at(&address));
-            return nodes.collect::<Option<_>>().ok_or_else(Failure::strange);
-        }
-        Ok(vec![Node::Only])
-    }
-
-    /// A call of a store, which may ask more than once: in all, it takes no longer than the limit.
-    pub(crate) async fn in_limit<T>(
-        &self,
-        call: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let called = timeout(self.limit, call).await;
-        called.unwrap_or_else(|elapsed| Err(Failure::late(elapsed)))
-    }
-
-    async fn in_time<T>(&self, asked: impl Future<Output = RedisResult<T>>) -> Result<T, Failure> {
-        match timeout(self.limit, asked).await {
-            Ok(asked) => asked.map_err(|error| Failure::of(error, self.resends())),
-            Err(elapsed) => Err(Failure::late(elapsed)),
-        }
-    }
-
-    pub(crate) fn is_cluster(&self) -> bool {
-        // Only that client sends again.
-        self.resends()
-    }
-
-    /// What an answer is, if it is an error of the server.
-    pub(crate) fn refusal(&self, answer: &Value) -> Option<Failure> {
-        match answer {
-            Value::ServerError(error) => Some(Failure::of(error.clone().into(), self.resends())),
-            _ => None,
-        }
-    }
-
-    /// Whether the driver may have sent a command before, and been applied, when it reports an error.
-    fn resends(&self) -> bool {
-        match &self.kind {
-            Kind::Multiplexed(_) | Kind::Manager(_) => false,
-            #[cfg(feature = "cluster")]
-            Kind::Cluster(_) => true,
-        }
+        client: &Client,
+        answer: Duration,
+    ) -> Result<Connection, Error> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.connect))
+            .set_response_timeout(Some(answer));
+        let connected = client.get_multiplexed_async_connection_with_config(&config);
+        let connection = connected.await.map_err(failure::of_connection)?;
+        Ok(Connection::from(connection).answer_within(answer))
     }
 }
 
@@ -301,20 +212,6 @@ fn make_tls_possible() {
         // Whoever was faster has chosen for all.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-}
-
-#[cfg(feature = "cluster")]
-fn node_at(address: &Value) -> Option<Node> {
-    let text = match address {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
-        Value::SimpleString(text) => text,
-        _ => return None,
-    };
-    let (host, port) = text.rsplit_once(':')?;
-    Some(Node::At {
-        host: host.to_owned(),
-        port: port.parse().ok()?,
-    })
 }
 
 impl From<MultiplexedConnection> for Connection {

@@ -29,7 +29,8 @@ pub enum Danger {
     },
     /// The last write to the append-only file failed: nothing can be reserved, or nothing is kept.
     AppendFails,
-    /// A replica may take over that has not seen what was acknowledged: no write waits for any replica.
+    /// A replica may take over that has not seen what was acknowledged: no write waits for any replica, and answers
+    /// [wait](crate::RedisStore::wait_replicas) for fewer than there are.
     #[non_exhaustive]
     ReplicasMayLag {
         /// How many replicas are connected.
@@ -74,8 +75,8 @@ impl fmt::Display for Danger {
             ),
             Self::ReplicasMayLag { replicas } => write!(
                 f,
-                "{replicas} replicas, and no write waits for one: a failover loses what they have not seen. \
-                 CONFIG SET min-replicas-to-write 1 bounds by how much"
+                "{replicas} replicas, and not every answer waits for all of them: a failover loses what they have not \
+                 seen. RedisStore::wait_replicas narrows it, CONFIG SET min-replicas-to-write 1 bounds by how much"
             ),
             Self::Replica => {
                 f.write_str("the server is a replica, which takes no writes: connect to the primary")

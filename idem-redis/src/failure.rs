@@ -23,7 +23,27 @@ enum Cause {
     Late(tokio::time::error::Elapsed),
     /// The answer is none of those that there are.
     Strange,
+    /// Fewer replicas than were asked for said in time that they have it.
+    Unconfirmed(Unconfirmed),
+    /// Known as the caller is told it.
+    Told(Error),
 }
+
+/// How many replicas have it for certain.
+#[derive(Debug)]
+struct Unconfirmed {
+    confirmed: i64,
+    wanted: u32,
+}
+
+impl fmt::Display for Unconfirmed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { confirmed, wanted } = self;
+        write!(f, "{confirmed} replicas of {wanted} confirmed it")
+    }
+}
+
+impl std::error::Error for Unconfirmed {}
 
 /// What the server called its refusal. Its words are left out: they may quote the command, and with it the key.
 #[derive(Debug)]
@@ -70,6 +90,29 @@ impl Failure {
         }
     }
 
+    /// The server has it, and too few replicas say so.
+    pub(crate) fn unconfirmed(confirmed: i64, wanted: u32) -> Self {
+        Self {
+            cause: Cause::Unconfirmed(Unconfirmed { confirmed, wanted }),
+            resends: false,
+        }
+    }
+
+    /// The same of a call of which an earlier command was applied, or may have been.
+    pub(crate) fn possibly_applied(mut self) -> Self {
+        self.resends = true;
+        self
+    }
+
+    /// The connection works, and nothing is on its way: another call may use it.
+    pub(crate) fn was_answered(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => !ELSEWHERE.contains(&refusal.code.as_str()),
+            Cause::Unconfirmed(_) | Cause::Told(_) => true,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => false,
+        }
+    }
+
     fn code(&self) -> Option<&str> {
         match &self.cause {
             Cause::Refused(refusal) => Some(&refusal.code),
@@ -99,9 +142,33 @@ impl Failure {
                     code: "something unexpected".to_owned(),
                 },
             ),
+            Cause::Unconfirmed(unconfirmed) => Error::unknown_outcome(
+                "too few replicas have confirmed it in time: the same call again waits again",
+                unconfirmed,
+            ),
+            Cause::Told(error) => error,
         }
     }
 }
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self {
+            cause: Cause::Told(error),
+            resends: false,
+        }
+    }
+}
+
+/// Refusals of a server that is not, or no longer, the one to ask.
+const ELSEWHERE: [&str; 6] = [
+    "MOVED",
+    "ASK",
+    "READONLY",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "UNBLOCKED",
+];
 
 /// The server said no, and did nothing: a script writes once, at its end.
 fn refused(refusal: Refusal, resends: bool) -> Error {
@@ -118,9 +185,10 @@ fn refused(refusal: Refusal, resends: bool) -> Error {
             false,
         ),
         "CROSSSLOT" => ("Redis took one record for several slots", false),
+        "MOVED" | "ASK" if resends => ("another node of the cluster has this record now", true),
         "MOVED" | "ASK" => (
             "the server is a node of a cluster, and another one has this record: open a cluster connection",
-            resends,
+            false,
         ),
         "OOM" => (
             "Redis is out of memory: nothing can be reserved or recorded until maxmemory is raised or \

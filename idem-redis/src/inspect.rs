@@ -8,7 +8,7 @@ use idem_core::machine::{self, lapsed_since};
 use idem_core::{Cursor, Error, Inspect, LapsedPage, Purged, RecordId, RecordInfo, Timestamp};
 use redis::Value;
 
-use crate::connection::Node;
+use crate::ask::Node;
 use crate::failure::Failure;
 use crate::{RedisStore, reply};
 

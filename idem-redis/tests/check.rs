@@ -91,6 +91,9 @@ async fn a_cluster_is_checked_at_each_primary() {
     let whole = RedisStore::new(Connection::open_cluster(&urls).await.unwrap());
     // The three primaries say the same.
     assert_eq!(shown(&whole).await, ["ReplicasMayLag { replicas: 1 }"]);
+    let second = std::time::Duration::from_secs(1);
+    let waiting = whole.wait_replicas(1, second).unwrap();
+    assert_eq!(shown(&waiting).await, [""; 0]);
     let node = store(&cluster.nodes()[0]).await;
     let found = node.check().await.unwrap();
     assert!(found.contains(&Danger::ClusterNode), "{found:?}");

@@ -7,39 +7,14 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-
 use idem_core::{Answer, IdempotencyStore, OnLapse, Outcome, Response, Terms};
 use idem_redis::{Connection, RedisStore};
-use support::{request, reserve};
+use support::{commands, request, reserve, sent};
 use testkit::Redis;
 use testkit::resp::Reply;
 
 fn answer() -> Answer {
     Response::new(201).body(vec![b'x'; 300]).into()
-}
-
-/// How often a server ran which command since it was last asked.
-fn commands(server: &Redis) -> BTreeMap<String, u64> {
-    let Reply::Text(info) = server.ask(&["INFO", "commandstats"]) else {
-        panic!("no statistics")
-    };
-    server.ask(&["CONFIG", "RESETSTAT"]);
-    let line = |line: &str| {
-        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-        let calls = rest.split_once(',')?.0.parse().ok()?;
-        // What this test itself asks.
-        let ours = name.starts_with("config") || name == "info";
-        (!ours).then(|| (name.to_owned(), calls))
-    };
-    info.lines().filter_map(line).collect()
-}
-
-fn sent(commands: &BTreeMap<String, u64>) -> String {
-    let shown = commands
-        .iter()
-        .map(|(name, calls)| format!("{calls} {name}"));
-    shown.collect::<Vec<_>>().join(", ")
 }
 
 #[tokio::test]
