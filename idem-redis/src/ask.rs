@@ -4,7 +4,7 @@
 use redis::cluster_routing::{
     MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
 };
-use redis::{Cmd, Pipeline, RedisResult, Value};
+use redis::{Arg, Cmd, Pipeline, RedisResult, Value};
 use tokio::time::timeout;
 
 use crate::connection::{Connection, Kind};
@@ -23,15 +23,18 @@ pub(crate) enum Node {
 impl Connection {
     /// A command that names its key.
     pub(crate) async fn ask(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.in_time(async {
-            match self.kind.clone() {
+        let (kind, watch) = self.source.take(self.part(|| key_of(command)));
+        let asked = self.in_time(async {
+            match kind {
                 Kind::Multiplexed(mut connection) => command.query_async(&mut connection).await,
                 Kind::Manager(mut connection) => command.query_async(&mut connection).await,
                 #[cfg(feature = "cluster")]
                 Kind::Cluster(mut connection) => command.query_async(&mut connection).await,
             }
-        })
-        .await
+        });
+        let asked = asked.await;
+        watch.heard(asked.as_ref().err());
+        asked
     }
 
     /// Commands in a row, to the node that has the key `name`. Each has its answer, which may be an error.
@@ -40,11 +43,10 @@ impl Connection {
         commands: Pipeline,
         name: &str,
     ) -> Result<Vec<Value>, Failure> {
-        #[cfg(not(feature = "cluster"))]
-        let _ = name;
+        let (kind, watch) = self.source.take(self.part(|| Some(name.as_bytes())));
         let count = commands.len();
-        self.in_time(async {
-            match self.kind.clone() {
+        let asked = self.in_time(async {
+            match kind {
                 Kind::Multiplexed(mut connection) => {
                     connection.send_packed_commands(&commands, 0, count).await
                 }
@@ -58,16 +60,33 @@ impl Connection {
                     connection.route_pipeline(commands, 0, count, route).await
                 }
             }
-        })
-        .await
+        });
+        let asked = asked.await;
+        match &asked {
+            Ok(answers) => {
+                let refused = answers.iter().find_map(|answer| self.refusal(answer));
+                watch.heard(refused.as_ref());
+            }
+            Err(failure) => watch.heard(Some(failure)),
+        }
+        asked
+    }
+
+    /// Of a cluster, which 256 slots the key is in.
+    fn part<'a>(&self, key: impl FnOnce() -> Option<&'a [u8]>) -> u16 {
+        #[cfg(feature = "cluster")]
+        if self.is_cluster() {
+            return key().map_or(0, |key| crate::slots::slot(key) / 256);
+        }
+        let _ = key;
+        0
     }
 
     /// A command to this node.
     pub(crate) async fn ask_node(&self, command: &Cmd, node: &Node) -> Result<Value, Failure> {
-        match (&self.kind, node) {
+        match (self.source.kind(), node) {
             #[cfg(feature = "cluster")]
-            (Kind::Cluster(connection), Node::At { host, port }) => {
-                let mut connection = connection.clone();
+            (Kind::Cluster(mut connection), Node::At { host, port }) => {
                 let route = SingleNodeRoutingInfo::ByAddress {
                     host: host.clone(),
                     port: *port,
@@ -83,8 +102,7 @@ impl Connection {
     /// Every node that has records: the server, or the primaries of a cluster.
     pub(crate) async fn nodes(&self) -> Result<Vec<Node>, Failure> {
         #[cfg(feature = "cluster")]
-        if let Kind::Cluster(connection) = &self.kind {
-            let mut connection = connection.clone();
+        if let Kind::Cluster(mut connection) = self.source.kind() {
             let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
             let asked = connection.route_command(redis::cmd("PING"), all);
             let answers = self.in_time(async { asked.await?.extract_error() }).await?;
@@ -128,11 +146,23 @@ impl Connection {
 
     /// Whether the driver may have sent a command before, and been applied, when it reports an error.
     fn resends(&self) -> bool {
-        match &self.kind {
+        match self.source.kind() {
             Kind::Multiplexed(_) | Kind::Manager(_) => false,
             #[cfg(feature = "cluster")]
             Kind::Cluster(_) => true,
         }
+    }
+}
+
+/// Of a command of this crate.
+fn key_of(command: &Cmd) -> Option<&[u8]> {
+    let mut arguments = command.args_iter().map(|argument| match argument {
+        Arg::Simple(bytes) => Some(bytes),
+        _ => None,
+    });
+    match arguments.next()?? {
+        b"EVAL" | b"EVALSHA" => arguments.nth(2)?,
+        _ => arguments.next()?,
     }
 }
 

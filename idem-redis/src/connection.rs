@@ -9,26 +9,38 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::cluster::ClusterClientBuilder;
 #[cfg(feature = "cluster")]
 use redis::cluster_async::ClusterConnection;
-use redis::{AsyncConnectionConfig, Client};
+use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _};
 
 use crate::failure;
+use crate::reopen::{self, Maker, Source};
 
 /// A connection to a server or to a cluster, for [`RedisStore`](crate::RedisStore) and
 /// [`RedisCache`](crate::RedisCache). Clones share it; all calls go over it side by side, and no pool is needed.
 ///
-/// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit. Or turn one of
-/// the driver's own into it:
+/// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit, and make it anew,
+/// at most about once a second, when
+/// - three calls in a row had no answer, and the first of them is older than [`Limits::answer`]: the peer may hang, or
+///   the network swallow what is sent. On a cluster that is counted for every 256 slots;
+/// - the server says that it is a replica: another may have its address by now;
+/// - the password, or the connection itself, was refused when the driver connected anew.
+///
+/// Callers do not wait for that; those who come before it is done fail as before.
+///
+/// Or turn one of the driver's own into it. **Such a connection is never made anew here**, only by what the driver
+/// does, which waits for a silent peer for as long as the machine does (on Linux about a quarter of an hour):
 ///
 /// - [`ConnectionManager`] connects anew when the connection is lost, and sends nothing twice. **Its default is to
 ///   wait 500 ms for an answer**, which a server that saves or fails over soon exceeds, and each such call is then
-///   of unknown outcome: set its `response_timeout` as [`Limits::answer`] says.
+///   of unknown outcome: set its `response_timeout` as [`Limits::answer`] says. A server that becomes a replica, or
+///   that refuses the password once, is its server until the process makes another.
 /// - [`MultiplexedConnection`] does not connect anew: once it is lost, every call fails until the process makes
 ///   another. Its limit is set here.
 /// - `ClusterConnection` (feature `cluster`) sends a command up to 16 times by itself. Every write of this crate
-///   may be repeated, so that this does no harm; but an error then never says that nothing was applied.
+///   may be repeated, so that this does no harm; but an error then never says that nothing was applied. While a node
+///   is silent, it does not ask who has its slots now. Let it read from primaries only.
 #[derive(Clone)]
 pub struct Connection {
-    pub(crate) kind: Kind,
+    pub(crate) source: Source,
     /// For one call, whatever the driver does within it.
     pub(crate) limit: Duration,
     /// By which more can be made; none of one that the driver made.
@@ -90,7 +102,7 @@ pub(crate) enum Kind {
 
 impl Connection {
     /// Connects to a server, such as `redis://user:password@host:6379/0`, `redis+unix:///run/redis.sock`, or
-    /// `rediss://…` with the feature `tls`. Connects anew when the connection is lost.
+    /// `rediss://…` with the feature `tls`. Connects anew when the connection is lost or suspect.
     ///
     /// Dropped: nothing is left behind.
     ///
@@ -109,18 +121,17 @@ impl Connection {
     /// As [`open`](Self::open).
     pub async fn open_within(url: &str, limits: Limits) -> Result<Self, Error> {
         make_tls_possible();
-        let client = Client::open(url).map_err(failure::of_connection)?;
+        let client = client(url, limits)?;
         let config = ConnectionManagerConfig::new()
             .set_response_timeout(Some(limits.answer))
             .set_connection_timeout(Some(limits.connect))
             .set_number_of_retries(2)
             .set_max_delay(Duration::from_millis(200));
-        let manager = ConnectionManager::new_with_config(client.clone(), config).await;
-        let manager = manager.map_err(failure::of_connection)?;
-        Ok(Self::from(manager).opened(client, limits))
+        let maker = Maker::Server(client.clone(), Box::new(config));
+        Self::opened(client, maker, limits).await
     }
 
-    /// Connects to a cluster by the URLs of some of its nodes.
+    /// Connects to a cluster by the URLs of some of its nodes. Asks them anew when a connection is lost or suspect.
     ///
     /// Dropped: nothing is left behind.
     ///
@@ -150,30 +161,30 @@ impl Connection {
         let Some(first) = urls.first() else {
             return Err(Error::invalid("a cluster is opened by at least one URL"));
         };
-        let node = Client::open(first.as_str()).map_err(failure::of_connection)?;
-        let client = ClusterClientBuilder::new(urls)
+        let node = client(first, limits)?;
+        let cluster = ClusterClientBuilder::new(urls)
             .connection_timeout(limits.connect)
             .response_timeout(limits.answer)
+            .tcp_settings(reopen::tcp(limits))
             .build()
             .map_err(failure::of_connection)?;
-        let connection = client.get_async_connection().await;
-        let connection = connection.map_err(failure::of_connection)?;
-        Ok(Self::from(connection).opened(node, limits))
+        Self::opened(node, Maker::Cluster(cluster), limits).await
     }
 
-    fn opened(self, client: Client, limits: Limits) -> Self {
+    async fn opened(client: Client, maker: Maker, limits: Limits) -> Result<Self, Error> {
         let connect = limits.connect;
-        Self {
+        Ok(Self {
+            source: Source::open(maker, limits).await?,
+            limit: limits.answer,
             origin: Some(Origin { client, connect }),
-            ..self.answer_within(limits.answer)
-        }
+        })
     }
 
     /// Sets for how long a call waits for its answer, at most; a shorter limit of the driver's stays. Keep it
     /// shorter than the executor's wait for a call.
     #[must_use]
     pub fn answer_within(mut self, limit: Duration) -> Self {
-        if let Kind::Multiplexed(connection) = &mut self.kind {
+        if let Source::Given(Kind::Multiplexed(connection)) = &mut self.source {
             connection.set_response_timeout(limit);
         }
         self.limit = limit;
@@ -182,11 +193,16 @@ impl Connection {
 
     fn of(kind: Kind) -> Self {
         Self {
-            kind,
+            source: Source::Given(kind),
             limit: Limits::default().answer,
             origin: None,
         }
     }
+}
+
+fn client(url: &str, limits: Limits) -> Result<Client, Error> {
+    let info = url.into_connection_info().map_err(failure::of_connection)?;
+    Client::open(info.set_tcp_settings(reopen::tcp(limits))).map_err(failure::of_connection)
 }
 
 impl Origin {
@@ -215,14 +231,14 @@ fn make_tls_possible() {
 }
 
 impl From<MultiplexedConnection> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, in the place of the one that it had.
+    /// With the [`Limits::answer`] of 1.5 s, in the place of the one that it had. It is never made anew.
     fn from(connection: MultiplexedConnection) -> Self {
         Self::of(Kind::Multiplexed(connection)).answer_within(Limits::default().answer)
     }
 }
 
 impl From<ConnectionManager> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter.
+    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter. It is never made anew but by the driver.
     fn from(manager: ConnectionManager) -> Self {
         Self::of(Kind::Manager(manager))
     }
@@ -230,7 +246,7 @@ impl From<ConnectionManager> for Connection {
 
 #[cfg(feature = "cluster")]
 impl From<ClusterConnection> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter.
+    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter. It is never made anew but by the driver.
     fn from(connection: ClusterConnection) -> Self {
         Self::of(Kind::Cluster(connection))
     }
@@ -238,7 +254,7 @@ impl From<ClusterConnection> for Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match &self.kind {
+        let kind = match self.source.kind() {
             Kind::Multiplexed(_) => "multiplexed",
             Kind::Manager(_) => "manager",
             #[cfg(feature = "cluster")]
@@ -248,5 +264,19 @@ impl fmt::Debug for Connection {
             .field("kind", &kind)
             .field("limit", &self.limit)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_gone_is_found_also_while_nothing_is_sent() {
+        let client = client("redis://127.0.0.1", Limits::default()).unwrap();
+        let settings = client.get_connection_info().tcp_settings();
+        assert!(settings.keepalive().is_some() && settings.nodelay());
+        #[cfg(target_os = "linux")]
+        assert_eq!(settings.user_timeout(), Some(Duration::from_secs(3)));
     }
 }

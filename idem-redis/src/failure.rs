@@ -29,6 +29,17 @@ enum Cause {
     Told(Error),
 }
 
+/// What a call says of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// The server answers on it.
+    Lives,
+    /// There was no answer, or one that may be for the connection and not for the call.
+    Doubtful,
+    /// It will not do, however often it is used.
+    Wrong,
+}
+
 /// How many replicas have it for certain.
 #[derive(Debug)]
 struct Unconfirmed {
@@ -110,6 +121,24 @@ impl Failure {
             Cause::Refused(refusal) => !ELSEWHERE.contains(&refusal.code.as_str()),
             Cause::Unconfirmed(_) | Cause::Told(_) => true,
             Cause::Lost(_) | Cause::Late(_) | Cause::Strange => false,
+        }
+    }
+
+    pub(crate) fn sign(&self) -> Sign {
+        match &self.cause {
+            Cause::Refused(refusal) => match refusal.code.as_str() {
+                // The driver of a cluster looks for the primary by itself.
+                "READONLY" | "MASTERDOWN" if !self.resends => Sign::Wrong,
+                // Also what a new connection is refused with: the driver then repeats it for ever.
+                "READONLY" | "MASTERDOWN" | "ERR" | "NOPERM" | "NOAUTH" | "WRONGPASS" => {
+                    Sign::Doubtful
+                }
+                _ => Sign::Lives,
+            },
+            // The driver gives it for ever.
+            Cause::Lost(error) if !error.is_io_error() && !self.resends => Sign::Wrong,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => Sign::Doubtful,
+            Cause::Unconfirmed(_) | Cause::Told(_) => Sign::Lives,
         }
     }
 

@@ -114,6 +114,7 @@ mod failure;
 mod inspect;
 mod lines;
 mod name;
+mod reopen;
 mod replicas;
 mod reply;
 mod script;

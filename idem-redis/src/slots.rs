@@ -127,7 +127,7 @@ fn read(answer: &Value) -> Option<Vec<Range>> {
 }
 
 /// The slot of a name without braces: CRC-16 of all of it, as XMODEM counts it.
-fn slot(name: &[u8]) -> u16 {
+pub(crate) fn slot(name: &[u8]) -> u16 {
     let mut crc: u16 = 0;
     for &byte in name {
         crc ^= u16::from(byte) << 8;
