@@ -159,6 +159,14 @@ impl Failure {
         matches!(self.code(), Some("ERR" | "NOPERM"))
     }
 
+    /// The server takes no writes now, whatever is written. It may have an answer to give.
+    pub(crate) fn is_of_all_writes(&self) -> bool {
+        matches!(
+            self.code(),
+            Some("OOM" | "NOREPLICAS" | "MISCONF" | "READONLY")
+        )
+    }
+
     /// As the caller is told.
     pub(crate) fn into_error(self) -> Error {
         match self.cause {

@@ -145,6 +145,8 @@ impl RedisStore {
                     // Before Redis 7: it is not asked again.
                     self.native.store(false, Ordering::Relaxed);
                 }
+                // It would write nothing for a replay, but is refused for being a write. A script reads first.
+                Err(failure) if failure.is_of_all_writes() => {}
                 Err(failure) => return Err(failure),
             }
         }

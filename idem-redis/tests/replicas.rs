@@ -185,10 +185,14 @@ async fn the_wait_costs_one_command_and_a_mark_where_nothing_was_written() {
     let holder = reserve(&store, &request("k")).await;
     assert_eq!(cost(), "1 set, 1 time, 1 wait");
     store.complete(&holder, &answer("paid")).await.unwrap();
-    let read_and_write = "1 evalsha, 1 get, 1 pexpiretime, 1 set, 1 time, 1 wait";
+    let read_and_write = "1 evalsha, 1 getex, 1 pexpiretime, 1 set, 1 time, 1 wait";
     assert_eq!(cost(), read_and_write);
     store.complete(&holder, &answer("paid")).await.unwrap();
-    assert_eq!(cost(), "1 evalsha, 1 get, 1 set, 1 time, 1 wait", "a mark");
+    assert_eq!(
+        cost(),
+        "1 evalsha, 1 getex, 1 set, 1 time, 1 wait",
+        "a mark"
+    );
     store.reserve(&request("k")).await.unwrap();
     assert_eq!(cost(), "2 set, 1 time, 1 wait", "a mark");
     store.reserve(&other_payload("k")).await.unwrap();
