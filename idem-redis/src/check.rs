@@ -9,6 +9,13 @@ use crate::ask::Node;
 use crate::failure::Failure;
 use crate::{Danger, RedisStore};
 
+const SETTINGS: [&str; 4] = [
+    "appendfsync",
+    "no-appendfsync-on-rewrite",
+    "min-replicas-to-write",
+    "min-replicas-max-lag",
+];
+
 impl RedisStore {
     /// Looks at the settings of the server, or of each primary of the cluster, and gives what is dangerous: an empty
     /// list is as it should be. Nothing is changed.
@@ -39,7 +46,7 @@ impl RedisStore {
         let mut dangers = BTreeSet::new();
         for node in self.connection.nodes().await.map_err(Failure::into_error)? {
             let mut told = self.info(&node).await?;
-            for name in ["appendfsync", "min-replicas-to-write"] {
+            for name in SETTINGS {
                 told.extend(self.setting(&node, name).await?);
             }
             let waits_for = self.replicas.as_ref().map_or(0, |replicas| replicas.wanted);
@@ -117,6 +124,8 @@ fn of_node(told: &Told, in_cluster: bool, waits_for: u64) -> Vec<Danger> {
                 dangers.push(Danger::AppendFsync {
                     found: found.to_owned(),
                 });
+            } else if text("no-appendfsync-on-rewrite") == Some("yes") {
+                dangers.push(Danger::NoFsyncOnRewrite);
             }
         }
         _ => {}
@@ -129,9 +138,11 @@ fn of_node(told: &Told, in_cluster: bool, waits_for: u64) -> Vec<Danger> {
     }
     // With answers that wait for all of them, none lags behind what was acknowledged.
     if let Some(replicas) = number("connected_slaves").filter(|replicas| *replicas > waits_for)
-        && number("min-replicas-to-write") == Some(0)
+        && let Some(needed) = number("min-replicas-to-write")
     {
-        dangers.push(Danger::ReplicasMayLag { replicas });
+        // Either of them zero, and nothing is bounded.
+        let bound = number("min-replicas-max-lag").filter(|lag| needed > 0 && *lag > 0);
+        dangers.push(Danger::ReplicasMayLag { replicas, bound });
     }
     if text("cluster_enabled") == Some("1") && !in_cluster {
         dangers.push(Danger::ClusterNode);
