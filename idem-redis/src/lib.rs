@@ -26,11 +26,12 @@
 //! # What Redis can lose, and what that does to the promise
 //! | | what is lost | what to set |
 //! | --- | --- | --- |
-//! | eviction: `maxmemory` with any policy but `noeviction` | any record at any time; the `volatile-*` policies take records first, since each has a time to live | `maxmemory-policy noeviction`: full, the server then refuses, and nothing runs |
+//! | eviction: `maxmemory` with any policy but `noeviction` | any record at any time; the `volatile-*` policies take records first, since each has a time to live | `maxmemory-policy noeviction`: full, the server then refuses what is new, and what runs can still be recorded |
 //! | a crash without an append-only file | everything | `appendonly yes` |
 //! | a crash with `appendfsync everysec` | about the last second, also of what was acknowledged | `appendfsync always` |
 //! | a failover: replicas are behind | what the primary had not sent yet | [`RedisStore::wait_replicas`] narrows it, `min-replicas-to-write` bounds it |
 //! | a clock that jumps forward | leases and times to live end early | the token of each attempt still keeps late writers out |
+//! | a clock that is set back | nothing; but leases of the dead last longer by as much, and each repeat is told a whole one | wait, or [`resolve`](idem_core::resolve) |
 //!
 //! [`RedisStore::check`] finds which of these a server has; run it when a process starts.
 //!
@@ -51,7 +52,7 @@
 //! | a conflict, a mismatch, a takeover, a resend | 2 | the same `SET`, which then writes nothing, and a script |
 //! | with [`wait_replicas`](RedisStore::wait_replicas) | 1 more | `WAIT`; a `SET` before it where nothing was written |
 //! | [`changed`](idem_core::IdempotencyStore::changed) | 1 every 25 to 250 ms for each waiter | a script that reads |
-//! | [`lapsed`](idem_core::Inspect::lapsed) | one for each 500 keys **of the whole server**, and for each page | `SCAN`, and a script for each record |
+//! | [`lapsed`](idem_core::Inspect::lapsed) | for each page, one for each 500 keys **of the whole server** and one for each 16 records | `SCAN`, and for each record a script that leaves its answer alone |
 //! | [`purge_expired`](idem_core::Inspect::purge_expired) | 0 | nothing: the server removes what has expired |
 //!
 //! Each step is atomic in the server and reads the server's clock. Scripts go by their digest; a server that has
@@ -64,12 +65,16 @@
 //! # Clusters
 //! One record is one key, whose name never has a brace in it, whatever the client wrote: see [`Prefix`]. With the
 //! feature `cluster`, [`Connection::open_cluster`]. The driver resends there by itself, up to 16 times and within the
-//! limit of a call; every write names its token and can be repeated, so the only price is that an error never says
-//! "not applied".
+//! limit of a call; every write names its token and can be repeated. The price: an error never says "not applied", and
+//! a copy of the driver's may find that the one before it was applied. A completion is then told its own answer as one
+//! that stands already, which counts as a replay. A release is told that it is superseded, and so is an abandoning that
+//! somebody took over in between: the caller gets a conflict in the place of its own response.
 //!
 //! # A cache in front of a database
 //! [`RedisCache`] is the shared cache for [`Cached`](idem_core::Cached): repeats are answered without the database, and
-//! nothing rests on what Redis keeps.
+//! nothing rests on what Redis keeps. A copy outlives its record, though: if the database loses a completion that it had
+//! committed, by a failover or a restore, repeats that find the copy are answered by it, and others run again. After a
+//! restore, take a new [`Prefix`].
 //!
 //! # Errors
 //! | Redis says | the error | applied |
@@ -80,14 +85,21 @@
 //! | nothing: the connection was lost, or no answer came in time | transient | unknown |
 //! | `WAIT` counted too few replicas, or failed | transient | unknown |
 //!
+//! Where no write is taken, what is recorded is replayed all the same; by a replica, too, as far as it has it. `READONLY`
+//! passes once the connection leads to a primary: [`Connection::open`] makes it anew, about once a second.
+//!
 //! On a cluster all but the third are of unknown outcome. What the server says in its own words is left out, since it
 //! may quote the key.
 //!
 //! # Limits
 //! - Durations are counted in milliseconds and clamped at 2^53. Answers have at most 256 MiB.
-//! - A user of an ACL needs `EVALSHA`, `EVAL`, `SET`, `GET`, `DEL`, `TIME`, `PTTL` and `PEXPIRETIME` on the keys under
-//!   the prefix; `SCAN` for [`lapsed`](idem_core::Inspect::lapsed), on a cluster `PING`, too; `INFO` and `CONFIG GET`
+//! - A user of an ACL needs `EVALSHA`, `EVAL`, `SET`, `GET`, `GETEX`, `DEL`, `TIME`, `PTTL` and `PEXPIRETIME` on the keys
+//!   under the prefix; on a cluster also `CLUSTER SLOTS`, `PING` and `ASKING`, and `READONLY` for a connection of yours
+//!   that reads from replicas; `SCAN` and `GETRANGE` for [`lapsed`](idem_core::Inspect::lapsed); `INFO` and `CONFIG GET`
 //!   for all that [`check`](RedisStore::check) can find; `WAIT` for [`wait_replicas`](RedisStore::wait_replicas).
+//! - **The times to live under the prefix are the store's.** From that of a new record the store tells when it was
+//!   reserved: to shorten it (`EXPIRE`) lets a second run start beside the first, to lengthen it keeps the key from
+//!   everybody for as much longer. Without it (`PERSIST`) a new record cannot be read, and others stay in memory for ever.
 //! - The tests run on Redis 7.0 and, before a release, on Redis 8 and Valkey 9. An older Redis has neither
 //!   `SET … NX GET` nor `PEXPIRETIME`: the store then does by scripts alone, and with `PTTL`. The tests run that, too,
 //!   on a Redis 7.0 that lacks them; on 6.2, the oldest that has what is left, nothing was run.
