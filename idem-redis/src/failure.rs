@@ -285,12 +285,12 @@ pub(crate) fn of_connection(error: RedisError) -> Error {
 fn code(error: &RedisError) -> Option<String> {
     let errors = error.clone().into_server_errors()?;
     let (_, error) = errors.first()?;
-    // What fails within a script may be told in the words of a script that failed.
+    // What fails within a script may be told in the words of a script that failed, or in the command's own.
     if error.code() == "ERR"
-        && let Some(words) = error
-            .details()
-            .filter(|words| words.contains("user_script"))
-        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| words.contains(said))
+        && let Some(words) = error.details()
+        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| {
+            words.starts_with(said) || (words.contains("user_script") && words.contains(said))
+        })
     {
         return Some((*code).to_owned());
     }
@@ -351,6 +351,10 @@ mod tests {
             ),
             (
                 "ERR The user executing the script can't run this command script: 1, on @user_script:1.",
+                false,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand",
                 false,
             ),
             (

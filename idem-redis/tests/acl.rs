@@ -48,10 +48,18 @@ async fn the_listed_commands_are_enough() {
     allow(&server, "");
     let url = format!("redis://app:secret@{}", server.address());
     let store = RedisStore::new(Connection::open(&url).await.unwrap());
-    for store in [store.clone(), store.without_native()] {
+    for store in [store.clone(), store.clone().without_native()] {
         all_calls(&store).await;
         server.ask(&["FLUSHALL"]);
     }
+    // Whoever has the list of an earlier version is told where to look.
+    let holder = reserve(&store, &request("k")).await;
+    allow(&server, "-getex");
+    let error = store.release(&holder).await.unwrap_err();
+    assert!(
+        error.to_string().contains("see the crate's docs"),
+        "{error:?}"
+    );
 }
 
 #[cfg(feature = "cluster")]
