@@ -145,8 +145,15 @@ impl RedisStore {
                     // Before Redis 7: it is not asked again.
                     self.native.store(false, Ordering::Relaxed);
                 }
-                // It would write nothing for a replay, but is refused for being a write. A script reads first.
-                Err(failure) if failure.is_of_all_writes() => {}
+                // It would write nothing for a replay, but is refused for being a write. A script reads first. What it
+                // says of a record in flight is left out: that of a replica may be long past.
+                Err(refused) if refused.is_of_all_writes() => {
+                    let asked = self.reserve_by_script(connection, name, request).await;
+                    return match asked {
+                        Ok(Outcome::Conflict { .. } | Outcome::Mismatch) => Err(refused),
+                        asked => asked,
+                    };
+                }
                 Err(failure) => return Err(failure),
             }
         }

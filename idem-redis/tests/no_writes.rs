@@ -97,8 +97,12 @@ async fn what_is_recorded_is_replayed() {
     replays_and_refuses(&server, "NOREPLICAS").await;
     set("min-replicas-to-write", "0");
 
+    reserve(&store, &request("running")).await;
     server.ask(&["REPLICAOF", "127.0.0.1", "1"]);
     replays_and_refuses(&server, "READONLY").await;
+    // It may have ended since, and another payload may have the key.
+    let running = store.reserve(&request("running")).await;
+    is_refused(&running.unwrap_err(), "READONLY");
     server.ask(&["REPLICAOF", "NO", "ONE"]);
 
     // No file can be made there.
