@@ -23,7 +23,38 @@ enum Cause {
     Late(tokio::time::error::Elapsed),
     /// The answer is none of those that there are.
     Strange,
+    /// Fewer replicas than were asked for said in time that they have it.
+    Unconfirmed(Unconfirmed),
+    /// Known as the caller is told it.
+    Told(Error),
 }
+
+/// What a call says of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// The server answers on it.
+    Lives,
+    /// There was no answer, or one that may be for the connection and not for the call.
+    Doubtful,
+    /// It will not do, however often it is used.
+    Wrong,
+}
+
+/// How many replicas have it for certain.
+#[derive(Debug)]
+struct Unconfirmed {
+    confirmed: i64,
+    wanted: u32,
+}
+
+impl fmt::Display for Unconfirmed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { confirmed, wanted } = self;
+        write!(f, "{confirmed} replicas of {wanted} confirmed it")
+    }
+}
+
+impl std::error::Error for Unconfirmed {}
 
 /// What the server called its refusal. Its words are left out: they may quote the command, and with it the key.
 #[derive(Debug)]
@@ -70,6 +101,47 @@ impl Failure {
         }
     }
 
+    /// The server has it, and too few replicas say so.
+    pub(crate) fn unconfirmed(confirmed: i64, wanted: u32) -> Self {
+        Self {
+            cause: Cause::Unconfirmed(Unconfirmed { confirmed, wanted }),
+            resends: false,
+        }
+    }
+
+    /// The same of a call of which an earlier command was applied, or may have been.
+    pub(crate) fn possibly_applied(mut self) -> Self {
+        self.resends = true;
+        self
+    }
+
+    /// The connection works, and nothing is on its way: another call may use it.
+    pub(crate) fn was_answered(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => !ELSEWHERE.contains(&refusal.code.as_str()),
+            Cause::Unconfirmed(_) | Cause::Told(_) => true,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => false,
+        }
+    }
+
+    pub(crate) fn sign(&self) -> Sign {
+        match &self.cause {
+            Cause::Refused(refusal) => match refusal.code.as_str() {
+                // The driver of a cluster looks for the primary by itself.
+                "READONLY" | "MASTERDOWN" if !self.resends => Sign::Wrong,
+                // Also what a new connection is refused with: the driver then repeats it for ever.
+                "READONLY" | "MASTERDOWN" | "ERR" | "NOPERM" | "NOAUTH" | "WRONGPASS" => {
+                    Sign::Doubtful
+                }
+                _ => Sign::Lives,
+            },
+            // The driver gives it for ever.
+            Cause::Lost(error) if !error.is_io_error() && !self.resends => Sign::Wrong,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => Sign::Doubtful,
+            Cause::Unconfirmed(_) | Cause::Told(_) => Sign::Lives,
+        }
+    }
+
     fn code(&self) -> Option<&str> {
         match &self.cause {
             Cause::Refused(refusal) => Some(&refusal.code),
@@ -87,6 +159,14 @@ impl Failure {
         matches!(self.code(), Some("ERR" | "NOPERM"))
     }
 
+    /// The server takes no writes now, whatever is written. It may have an answer to give.
+    pub(crate) fn is_of_all_writes(&self) -> bool {
+        matches!(
+            self.code(),
+            Some("OOM" | "NOREPLICAS" | "MISCONF" | "READONLY")
+        )
+    }
+
     /// As the caller is told.
     pub(crate) fn into_error(self) -> Error {
         match self.cause {
@@ -99,9 +179,33 @@ impl Failure {
                     code: "something unexpected".to_owned(),
                 },
             ),
+            Cause::Unconfirmed(unconfirmed) => Error::unknown_outcome(
+                "too few replicas have confirmed it in time: the same call again waits again",
+                unconfirmed,
+            ),
+            Cause::Told(error) => error,
         }
     }
 }
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self {
+            cause: Cause::Told(error),
+            resends: false,
+        }
+    }
+}
+
+/// Refusals of a server that is not, or no longer, the one to ask.
+const ELSEWHERE: [&str; 6] = [
+    "MOVED",
+    "ASK",
+    "READONLY",
+    "CLUSTERDOWN",
+    "MASTERDOWN",
+    "UNBLOCKED",
+];
 
 /// The server said no, and did nothing: a script writes once, at its end.
 fn refused(refusal: Refusal, resends: bool) -> Error {
@@ -118,9 +222,10 @@ fn refused(refusal: Refusal, resends: bool) -> Error {
             false,
         ),
         "CROSSSLOT" => ("Redis took one record for several slots", false),
+        "MOVED" | "ASK" if resends => ("another node of the cluster has this record now", true),
         "MOVED" | "ASK" => (
             "the server is a node of a cluster, and another one has this record: open a cluster connection",
-            resends,
+            false,
         ),
         "OOM" => (
             "Redis is out of memory: nothing can be reserved or recorded until maxmemory is raised or \
@@ -180,12 +285,12 @@ pub(crate) fn of_connection(error: RedisError) -> Error {
 fn code(error: &RedisError) -> Option<String> {
     let errors = error.clone().into_server_errors()?;
     let (_, error) = errors.first()?;
-    // What fails within a script may be told in the words of a script that failed.
+    // What fails within a script may be told in the words of a script that failed, or in the command's own.
     if error.code() == "ERR"
-        && let Some(words) = error
-            .details()
-            .filter(|words| words.contains("user_script"))
-        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| words.contains(said))
+        && let Some(words) = error.details()
+        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| {
+            words.starts_with(said) || (words.contains("user_script") && words.contains(said))
+        })
     {
         return Some((*code).to_owned());
     }
@@ -246,6 +351,10 @@ mod tests {
             ),
             (
                 "ERR The user executing the script can't run this command script: 1, on @user_script:1.",
+                false,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand",
                 false,
             ),
             (

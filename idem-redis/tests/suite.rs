@@ -53,4 +53,4 @@ suite!(manager, Way::Manager);
 #[cfg(feature = "cluster")]
 suite!(cluster, Way::Cluster);
 #[cfg(feature = "cluster")]
-suite!(cluster_by_scripts, Way::ClusterScripts);
+suite!(cluster_that_waits, Way::ClusterWaiting);

@@ -202,6 +202,24 @@ impl Redis {
         self.process().end(Signal::Kill);
     }
 
+    /// Stops it in its tracks, as a machine that hangs: its connections stay, and nothing is answered.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub fn pause(&self) {
+        self.process().send("STOP");
+    }
+
+    /// It goes on where it was paused.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub fn go_on(&self) {
+        self.process().send("CONT");
+    }
+
     /// SIGTERM, an orderly end; its files stay.
     ///
     /// # Panics

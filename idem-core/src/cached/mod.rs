@@ -122,6 +122,10 @@ impl fmt::Debug for CacheValue {
 /// without it). Marks last one second at most by [default](Self::marks). A cache that is not
 /// [shared](Cache::is_shared) keeps none.
 ///
+/// A copy outlives what the database loses: after a failover or a restore that lost a committed completion,
+/// repeats that find the copy are answered by it, and others run again. After a restore, begin with an
+/// empty cache.
+///
 /// A replay from a copy says that it is remembered for less time than it is, never for more.
 ///
 /// Calls of the cache that fail or take longer than [50 ms](Self::cache_timeout) are passed over.
