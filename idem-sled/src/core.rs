@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use idem_core::{Error, Stored, Swapped};
+use idem_core::{CasStore, Error, Stored, Swapped};
 use sled::{Db, IVec, Tree};
 use tokio::sync::oneshot;
 
 use crate::clock::HighWater;
 use crate::commits::{Closed, Commits, Waiter, Writing};
-use crate::engine::Value;
+use crate::engine::{Engine, Value};
 use crate::failure;
 use crate::large::{LargeTree, Parted, Reference};
 use crate::life::{Gone, Life};
@@ -210,8 +210,15 @@ impl Core {
         }
         let from = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
         let mut page = Vec::new();
+        // Whoever looks at index entries has no use for the records behind them, which may be large.
+        let mut after_an_entry = false;
         for pair in self.records.range::<&[u8], _>(from) {
             let (key, value) = pair.map_err(failure::not_read)?;
+            let is_entry = CasStore::<Engine>::is_index_entry(&key);
+            if after_an_entry && !is_entry {
+                break;
+            }
+            after_an_entry = is_entry;
             let stored = match self.read_from(&key, value.clone()) {
                 Ok(Some(stored)) => stored,
                 // Removed since.

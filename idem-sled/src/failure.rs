@@ -8,8 +8,8 @@ use idem_core::Error;
 
 use crate::commits::Closed;
 
-/// Why a store could not be opened. Nothing in its folder was changed, except that what a killed process had left
-/// may have been cleared away; and nothing at all if a file of it cannot be read.
+/// Why a store could not be opened. No record was changed; what a killed process had left may have been cleared
+/// away. If a file of the folder cannot be read, nothing at all was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {

@@ -63,24 +63,49 @@ mod unix {
             std::process::exit(0);
         }
         crate::one_test::run("a_disk_that_refuses_ends_every_call", || {
-            let refused = run("the log");
-            assert_eq!(refused.closed, "something could not be written");
-            let refused = run("a large row");
-            assert_eq!(refused.closed, "sled hangs");
+            assert_eq!(run("the log"), "something could not be written");
+            assert_eq!(run("a large row"), "sled hangs");
+            assert_eq!(run("an opening"), "it was not open");
         });
     }
 
-    /// What the process said at its end.
-    struct Refused {
-        closed: String,
-    }
-
-    fn run(what: &str) -> Refused {
+    /// What such a process said at its end, after all that it had acknowledged was found in its folder.
+    fn run(what: &str) -> String {
         let began = Instant::now();
         let folder = Folder::new();
+        let mut acknowledged = Vec::new();
+        let mut blocks = BLOCKS;
+        if what == "an opening" {
+            // In a process that could write, and was closed.
+            (acknowledged, _) = limited("nothing", "1048576", &folder);
+            blocks = "1";
+        }
+        let (also, closed) = limited(what, blocks, &folder);
+        acknowledged.extend(also);
+        assert!(acknowledged.len() >= 20, "{}", acknowledged.len());
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let store = SledStore::open(folder.path()).await.unwrap();
+            for key in &acknowledged {
+                let outcome = store.reserve(&request(key)).await.unwrap();
+                assert!(matches!(outcome, Outcome::Replay(_)), "{key}: {outcome:?}");
+            }
+            assert_whole(&store);
+            reserve(&store, "goes on").await;
+            store.close().await.unwrap();
+        });
+        println!(
+            "{what}: {} acknowledged, and all there; {:?}",
+            acknowledged.len(),
+            began.elapsed()
+        );
+        closed
+    }
+
+    /// Runs a process whose files have at most so many blocks: what it acknowledged, and how it was closed.
+    fn limited(what: &str, blocks: &str, folder: &Folder) -> (Vec<String>, String) {
         let mut child = Command::new("sh")
             // The signal that goes with the refusal would end it.
-            .args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", BLOCKS])
+            .args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", blocks])
             .arg(std::env::current_exe().unwrap())
             .args([ARGUMENT, what])
             .arg(folder.path())
@@ -112,25 +137,7 @@ mod unix {
         }
         reader.join().unwrap();
         assert!(child.wait().unwrap().success());
-        assert!(acknowledged.len() >= 20, "{}", acknowledged.len());
-        tokio::runtime::Runtime::new().unwrap().block_on(async {
-            let store = SledStore::open(folder.path()).await.unwrap();
-            for key in &acknowledged {
-                let outcome = store.reserve(&request(key)).await.unwrap();
-                assert!(matches!(outcome, Outcome::Replay(_)), "{key}: {outcome:?}");
-            }
-            assert_whole(&store);
-            reserve(&store, "goes on").await;
-            store.close().await.unwrap();
-        });
-        println!(
-            "{what}: {} acknowledged, and all there; {:?}",
-            acknowledged.len(),
-            began.elapsed()
-        );
-        Refused {
-            closed: closed.expect("it says how it was closed"),
-        }
+        (acknowledged, closed.expect("it says how it was closed"))
     }
 
     async fn complete(store: &SledStore, key: &str) -> Result<(), Error> {
@@ -148,7 +155,15 @@ mod unix {
     /// In the process whose files may not grow.
     async fn fill(what: &str, folder: &Path) {
         let options = SledStore::options(folder).commit_limit(LIMIT);
-        let store = options.open().await.unwrap();
+        let began = Instant::now();
+        let store = match options.open().await {
+            Ok(store) => store,
+            Err(error) => {
+                println!("refused: {error:?} after {:?}", began.elapsed());
+                assert!(what == "an opening" && began.elapsed() < LIMIT + PATIENCE);
+                return println!("closed: it was not open");
+            }
+        };
         let mut refused = None;
         for number in 0..1_000 {
             if number == 8 && what == "a large row" {
@@ -165,6 +180,10 @@ mod unix {
             });
             for task in all {
                 refused = refused.or(task.await.unwrap().err());
+            }
+            if what == "nothing" && number == 10 {
+                store.close().await.unwrap();
+                return println!("closed: well");
             }
             if refused.is_some() {
                 println!("refused: after {:?}", began.elapsed());
