@@ -50,9 +50,9 @@ pub(crate) struct Core {
 impl Core {
     /// A write in sled failed, or a thread of the store's panicked.
     pub(crate) fn fail(&self) {
-        // First: these learn what may be concluded, others only that the store has failed.
-        self.commits.fail();
+        // First: whoever is told of the failure finds the store closed.
         self.life.fail();
+        self.commits.fail();
     }
 
     /// Gives what stands under the key, once it is on disk.

@@ -91,7 +91,7 @@ impl Life {
         let mut failed = pin!(stage.wait_for(|stage| stage.failed));
         let mut answered = pin!(answered);
         poll_fn(|cx| {
-            // First: who waited for the commit that failed has been told what may be concluded.
+            // First: what has been answered stands.
             if let Poll::Ready(answer) = answered.as_mut().poll(cx) {
                 return Poll::Ready(answer.ok());
             }
@@ -142,8 +142,8 @@ impl Life {
     /// than it should, and `hangs` if that takes too long.
     pub(crate) fn watch(&self, nudge: impl FnMut(), hangs: impl FnOnce()) {
         if !self.sees_the_end(nudge) {
-            hangs();
             self.fail();
+            hangs();
             self.stage.send_modify(|stage| {
                 stage.end.get_or_insert(End::Stuck);
             });

@@ -39,6 +39,9 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// How long sled, closed in this process a moment ago, may take to let go of its file.
 const LET_GO: Duration = Duration::from_secs(2);
+/// How long the lock of a store that was closed a moment ago may stay with a process that another thread is
+/// starting: until it has begun, it has every open file of this one.
+const BEING_STARTED: Duration = Duration::from_millis(250);
 const LET_GO_STEP: Duration = Duration::from_millis(10);
 
 pub(crate) async fn open(options: Options) -> Result<SledStore, OpenError> {
@@ -134,10 +137,16 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     let mut file = File::options();
     let file = file.create(true).write(true).truncate(false);
     let file = file.open(folder.join("idem.lock"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
-        Err(TryLockError::Error(error)) => Err(error.into()),
+    let mut left = BEING_STARTED;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => {
+                left = left.checked_sub(LET_GO_STEP).ok_or(OpenError::Locked)?;
+                thread::sleep(LET_GO_STEP);
+            }
+        }
     }
 }
 

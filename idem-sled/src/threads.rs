@@ -55,7 +55,10 @@ fn commit_until_closed(core: Arc<Core>, mut disk: Disk, delay: Duration) {
     let mut commit = || {
         let commit = AssertUnwindSafe(|| disk.commit(&core.clock));
         let committed = life.over(|| catch_unwind(commit));
-        committed.unwrap_or_else(|_| Err(sled::Error::ReportableBug("flush panicked".into())))
+        let committed =
+            committed.unwrap_or_else(|_| Err(sled::Error::ReportableBug("flush panicked".into())));
+        // First: whoever is told of it finds the store closed.
+        committed.inspect_err(|_| life.fail())
     };
     let mut ended = commits.run(delay, &mut commit);
     if commits.closed() == Some(Closed::ByOwner) {
@@ -64,7 +67,6 @@ fn commit_until_closed(core: Arc<Core>, mut disk: Disk, delay: Duration) {
     }
     if let Err(error) = ended {
         tracing::error!(%error, "a flush failed: the store is closed until it is opened again");
-        core.fail();
     }
     life.commits_ended();
 }
