@@ -19,7 +19,8 @@ pub enum Durability {
     /// If the process is killed, or the machine stops, what was acknowledged within the last `within`, and the
     /// time that a flush takes, may be lost: reservations, completions, replays that others were given. What
     /// is left is how things stood at some instant before. So an operation may run a second time although it
-    /// was answered; what protects then is the derived key alone. A store that is closed loses nothing.
+    /// was answered; what protects then is the derived key alone. A store loses nothing whose
+    /// [`close`](SledStore::close) succeeds.
     Eventual {
         /// The longest that a write waits for its flush to begin.
         within: Duration,
