@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Completion, Executed, Holder, IdempotencyStore as _, Inspect as _, ManualClock,
-    Outcome, Progress, Recorded, Response, Update,
+    Answer, Completion, Condition, Executed, Holder, IdempotencyStore as _, Inspect as _,
+    ManualClock, Outcome, Progress, Recorded, Response, Update,
 };
 use idem_sled::{RunInError, SledStore, sled};
 use support::large::{assert_whole, blobs, chunks, references, trees};
@@ -312,4 +312,59 @@ async fn a_missing_chunk_is_an_error_for_its_key_and_never_vacant() {
     assert!(store.get(&holder.record).await.unwrap_err().is_corrupt());
     assert_eq!(chunks(&store).len(), 1, "the whole one is purged");
     store.lapsed(None, 10).await.unwrap();
+}
+
+/// The log comes back up to some place: wherever that is, a record has all of its chunks, and no chunk is without.
+#[tokio::test]
+async fn wherever_the_log_ends_values_are_whole() {
+    let folder = Folder::new();
+    let clock = ManualClock::new();
+    let store = open_at(folder.path(), &clock).await;
+    let rows = store.effect_tree("rows").await.unwrap();
+    let holder = reserve(&store, "k").await;
+    for round in 0..2 {
+        let progress = Progress::new(vec![round; 40_000]).unwrap();
+        store
+            .renew(&holder, terms(), Some(&progress))
+            .await
+            .unwrap();
+    }
+    store.complete(&holder, &answer("k", 60_000)).await.unwrap();
+    let run = store.run_in([&rows], operation("in one"), |[rows], _| {
+        rows.insert("row", "150.00");
+        Ok::<_, sled::Error>(response("in one", 50_000))
+    });
+    run.await.unwrap();
+    let log = folder.path().join("db");
+    let whole = std::fs::metadata(&log).unwrap().len();
+    let mut found = std::collections::BTreeMap::new();
+    const CUTS: u64 = 40;
+    for cut in 1..=CUTS {
+        let left = Folder::new();
+        copy(folder.path(), left.path());
+        let log = std::fs::File::options()
+            .write(true)
+            .open(left.path().join("db"));
+        log.unwrap().set_len(whole * cut / CUTS).unwrap();
+        let store = open_at(left.path(), &clock).await;
+        let state = match store.get(&holder.record).await.unwrap() {
+            None => "nothing",
+            Some(info) if matches!(info.condition, Condition::Completed { .. }) => "completed",
+            Some(_) => "in flight",
+        };
+        let large = assert_whole(&store);
+        let rows = store.effect_tree("rows").await.unwrap().tree().len();
+        *found.entry((state, large, rows)).or_insert(0) += 1;
+        if state == "completed" {
+            assert_replays(&store, "k", 60_000).await;
+        }
+    }
+    println!("{whole} bytes: {found:?}");
+    for expected in [
+        ("in flight", 1, 0),
+        ("completed", 1, 0),
+        ("completed", 2, 1),
+    ] {
+        assert!(found.contains_key(&expected), "{expected:?}");
+    }
 }
