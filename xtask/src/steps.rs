@@ -111,7 +111,7 @@ pub(crate) fn steps(packages: &[Package]) -> Vec<Step> {
         "cargo test --release -p idem-core --lib cached::model",
         Expect::Tests(30),
     ));
-    for (package, least) in [("idem-core", 24), ("idem-sled", 6)] {
+    for (package, least) in [("idem-core", 24), ("idem-sled", 8)] {
         let line = format!("cargo test -p {package} --lib loom");
         let mut loom = step("model checks", &line, Expect::Tests(least));
         loom.line = rustc::with_cfg(loom.line, "idem_loom");
