@@ -56,6 +56,8 @@ const SERVERS: &[Server] = &[
 const REDIS_TESTS: &[&str] = &[
     "cargo test -p testkit --test redis",
     "cargo test -p idem-redis --all-features",
+    // The campaigns, which run without them.
+    "cargo test -p idem-redis --test faults",
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
