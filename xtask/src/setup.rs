@@ -45,6 +45,14 @@ const NEEDS: &[Need] = &[
         dnf: "redis",
         brew: "redis",
     },
+    // It makes the certificate of a server that speaks TLS.
+    Need {
+        name: "OpenSSL",
+        find: || program(&["openssl"], &[]),
+        apt: "openssl",
+        dnf: "openssl",
+        brew: "openssl",
+    },
     Need {
         name: "curl",
         find: || program(&["curl"], &[]),
