@@ -118,6 +118,7 @@ mod failure;
 mod inspect;
 mod lines;
 mod name;
+mod refusal;
 mod replicas;
 mod reply;
 mod script;
