@@ -16,7 +16,6 @@ use idem_core::{Idempotency, OnConflict};
 use idem_redis::{Connection, Prefix, RedisStore};
 use testkit::{Redis, RedisCluster, Seed, effort};
 use tokio::task::block_in_place;
-use tokio::time::sleep;
 
 use crate::load::Load;
 
@@ -35,7 +34,7 @@ async fn a_failover_loses_nothing_that_replicas_had_confirmed() {
     let mut rng = seed.rng("failovers", 0);
     for round in 1..=ROUNDS * effort() {
         // why: operations get on between failovers
-        sleep(Duration::from_millis(400)).await;
+        tokio::time::sleep(Duration::from_millis(400)).await;
         block_in_place(|| {
             let primary = cluster.primary_of(&format!("any-{}", rng.next()));
             if round % 3 == 0 {
