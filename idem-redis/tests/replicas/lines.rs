@@ -47,7 +47,10 @@ async fn calls_wait_side_by_side_and_hold_up_nobody_else() {
         );
     }
     // Those of the store, that of all, and the one that asks.
-    assert!(says(&pair.primary, "clients", "connected_clients:34\r"));
+    until_async("no more connections than that", || {
+        says(&pair.primary, "clients", "connected_clients:34\r")
+    })
+    .await;
 }
 
 #[tokio::test]
