@@ -44,6 +44,10 @@
 //! has, every one has confirmed, and nothing is answered while one is away. What was not confirmed in time is of
 //! unknown outcome.
 //!
+//! The tests bring all of this about, with a provider that knows the derived key again: servers and applications
+//! killed, the last second of the append-only file taken away, lines cut, primaries killed whose replicas are behind.
+//! No effect happens twice in any of them; what was lost is counted, and printed.
+//!
 //! # What calls cost
 //! | | round trips | in the server |
 //! | --- | --- | --- |
@@ -126,6 +130,7 @@ mod failure;
 mod inspect;
 mod lines;
 mod name;
+mod refusal;
 mod reopen;
 mod replicas;
 mod reply;

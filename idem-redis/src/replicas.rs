@@ -45,7 +45,8 @@ impl RedisStore {
     /// it and the primary crash, the append-only files decide.
     ///
     /// Each call then goes over a connection that no other call uses meanwhile, up to 32 to a node, made when they
-    /// are needed; more calls than that wait for their turn. It costs one round trip more, and the time until the
+    /// are needed; more calls than that wait for their turn. One that was lost meanwhile is noticed by the next call,
+    /// which is then of unknown outcome. It costs one round trip more, and the time until the
     /// replicas have answered. Keep `within` below [`Limits::answer`](crate::Limits::answer), which ends the call
     /// in any case. A count that is never reached leaves every call without an answer.
     ///

@@ -73,6 +73,14 @@ impl RedisBuilder {
         self
     }
 
+    /// Without this command, as an older server.
+    #[must_use]
+    pub fn without_command(mut self, name: &str) -> Self {
+        let unnamed = ["--rename-command", name, ""].map(str::to_owned);
+        self.settings.extend(unnamed);
+        self
+    }
+
     /// Takes `redis-server` or `valkey-server` from this folder, instead of from the one that
     /// `IDEM_REDIS_BIN` names, or the PATH.
     #[must_use]

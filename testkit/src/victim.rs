@@ -11,7 +11,7 @@ use crate::marks::Marks;
 use crate::process::{Process, Signal};
 
 /// What ends the line by which a child that is a test says that it is ready.
-const READY: &str = "ready";
+pub(crate) const READY: &str = "ready";
 
 /// Also on a machine that does much else, and with a store to recover.
 const START: Duration = Duration::from_secs(60);
