@@ -5,9 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use idem_core::Error;
 use redis::{Cmd, Value};
 
-use crate::connection::Node;
+use crate::ask::Node;
 use crate::failure::Failure;
 use crate::{Danger, RedisStore};
+
+const SETTINGS: [&str; 4] = [
+    "appendfsync",
+    "no-appendfsync-on-rewrite",
+    "min-replicas-to-write",
+    "min-replicas-max-lag",
+];
 
 impl RedisStore {
     /// Looks at the settings of the server, or of each primary of the cluster, and gives what is dangerous: an empty
@@ -39,10 +46,12 @@ impl RedisStore {
         let mut dangers = BTreeSet::new();
         for node in self.connection.nodes().await.map_err(Failure::into_error)? {
             let mut told = self.info(&node).await?;
-            for name in ["appendfsync", "min-replicas-to-write"] {
+            for name in SETTINGS {
                 told.extend(self.setting(&node, name).await?);
             }
-            dangers.extend(of_node(&told, self.connection.is_cluster()));
+            let waits_for = self.replicas.as_ref().map_or(0, |replicas| replicas.wanted);
+            let in_cluster = self.connection.is_cluster();
+            dangers.extend(of_node(&told, in_cluster, waits_for.into()));
         }
         Ok(dangers.into_iter().collect())
     }
@@ -89,7 +98,7 @@ impl RedisStore {
 /// By name; without what the server does not tell.
 type Told = BTreeMap<String, String>;
 
-fn of_node(told: &Told, in_cluster: bool) -> Vec<Danger> {
+fn of_node(told: &Told, in_cluster: bool, waits_for: u64) -> Vec<Danger> {
     let mut dangers = Vec::new();
     let text = |name: &str| told.get(name).map(String::as_str);
     let number = |name: &str| text(name)?.parse::<u64>().ok();
@@ -115,6 +124,8 @@ fn of_node(told: &Told, in_cluster: bool) -> Vec<Danger> {
                 dangers.push(Danger::AppendFsync {
                     found: found.to_owned(),
                 });
+            } else if text("no-appendfsync-on-rewrite") == Some("yes") {
+                dangers.push(Danger::NoFsyncOnRewrite);
             }
         }
         _ => {}
@@ -125,10 +136,13 @@ fn of_node(told: &Told, in_cluster: bool) -> Vec<Danger> {
     if text("role") == Some("slave") {
         dangers.push(Danger::Replica);
     }
-    if let Some(replicas) = number("connected_slaves").filter(|replicas| *replicas > 0)
-        && number("min-replicas-to-write") == Some(0)
+    // With answers that wait for all of them, none lags behind what was acknowledged.
+    if let Some(replicas) = number("connected_slaves").filter(|replicas| *replicas > waits_for)
+        && let Some(needed) = number("min-replicas-to-write")
     {
-        dangers.push(Danger::ReplicasMayLag { replicas });
+        // Either of them zero, and nothing is bounded.
+        let bound = number("min-replicas-max-lag").filter(|lag| needed > 0 && *lag > 0);
+        dangers.push(Danger::ReplicasMayLag { replicas, bound });
     }
     if text("cluster_enabled") == Some("1") && !in_cluster {
         dangers.push(Danger::ClusterNode);
@@ -154,7 +168,7 @@ mod tests {
         let told = told
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        of_node(&told.collect(), false)
+        of_node(&told.collect(), false, 0)
     }
 
     #[test]

@@ -9,33 +9,50 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnecti
 use redis::cluster::ClusterClientBuilder;
 #[cfg(feature = "cluster")]
 use redis::cluster_async::ClusterConnection;
-#[cfg(feature = "cluster")]
-use redis::cluster_routing::{
-    MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
-};
-use redis::{Client, Cmd, Pipeline, RedisResult, Value};
-use tokio::time::timeout;
+use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo as _};
 
-use crate::failure::{self, Failure};
+use crate::failure;
+use crate::reopen::{self, Maker, Source};
 
 /// A connection to a server or to a cluster, for [`RedisStore`](crate::RedisStore) and
 /// [`RedisCache`](crate::RedisCache). Clones share it; all calls go over it side by side, and no pool is needed.
 ///
-/// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit. Or turn one of
-/// the driver's own into it:
+/// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit, and make it anew,
+/// at most about once a second, when
+/// - three calls in a row had no answer, and the first of them is older than [`Limits::answer`]: the peer may hang, or
+///   the network swallow what is sent. On a cluster that is counted for every 256 slots;
+/// - the server says that it is a replica: another may have its address by now;
+/// - the password, or the connection itself, was refused when the driver connected anew.
+///
+/// Callers do not wait for that; those who come before it is done fail as before.
+///
+/// Or turn one of the driver's own into it. **Such a connection is never made anew here**, only by what the driver
+/// does, which waits for a silent peer for as long as the machine does (on Linux about a quarter of an hour):
 ///
 /// - [`ConnectionManager`] connects anew when the connection is lost, and sends nothing twice. **Its default is to
 ///   wait 500 ms for an answer**, which a server that saves or fails over soon exceeds, and each such call is then
-///   of unknown outcome: set its `response_timeout` as [`Limits::answer`] says.
+///   of unknown outcome: set its `response_timeout` as [`Limits::answer`] says. A server that becomes a replica, or
+///   that refuses the password once, is its server until the process makes another.
 /// - [`MultiplexedConnection`] does not connect anew: once it is lost, every call fails until the process makes
 ///   another. Its limit is set here.
 /// - `ClusterConnection` (feature `cluster`) sends a command up to 16 times by itself. Every write of this crate
-///   may be repeated, so that this does no harm; but an error then never says that nothing was applied.
+///   may be repeated, so that this does no harm; but an error then never says that nothing was applied. While a node
+///   is silent, it does not ask who has its slots now. Let it read from primaries only.
 #[derive(Clone)]
 pub struct Connection {
-    kind: Kind,
+    pub(crate) source: Source,
     /// For one call, whatever the driver does within it.
-    limit: Duration,
+    pub(crate) limit: Duration,
+    /// By which more can be made; none of one that the driver made.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Where a connection leads to.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    /// To the server, or to one node of the cluster.
+    pub(crate) client: Client,
+    connect: Duration,
 }
 
 /// How long a connection waits. The driver's own defaults are never used.
@@ -76,26 +93,16 @@ impl Limits {
 }
 
 #[derive(Clone)]
-enum Kind {
+pub(crate) enum Kind {
     Multiplexed(MultiplexedConnection),
     Manager(ConnectionManager),
     #[cfg(feature = "cluster")]
     Cluster(ClusterConnection),
 }
 
-/// Where a command goes that names no key.
-#[derive(Clone, Debug)]
-pub(crate) enum Node {
-    /// The one server.
-    Only,
-    /// A node of a cluster.
-    #[cfg(feature = "cluster")]
-    At { host: String, port: u16 },
-}
-
 impl Connection {
     /// Connects to a server, such as `redis://user:password@host:6379/0`, `redis+unix:///run/redis.sock`, or
-    /// `rediss://…` with the feature `tls`. Connects anew when the connection is lost.
+    /// `rediss://…` with the feature `tls`. Connects anew when the connection is lost or suspect.
     ///
     /// Dropped: nothing is left behind.
     ///
@@ -114,18 +121,17 @@ impl Connection {
     /// As [`open`](Self::open).
     pub async fn open_within(url: &str, limits: Limits) -> Result<Self, Error> {
         make_tls_possible();
-        let client = Client::open(url).map_err(failure::of_connection)?;
+        let client = client(url, limits)?;
         let config = ConnectionManagerConfig::new()
             .set_response_timeout(Some(limits.answer))
             .set_connection_timeout(Some(limits.connect))
             .set_number_of_retries(2)
             .set_max_delay(Duration::from_millis(200));
-        let manager = ConnectionManager::new_with_config(client, config).await;
-        let manager = manager.map_err(failure::of_connection)?;
-        Ok(Self::from(manager).answer_within(limits.answer))
+        let maker = Maker::Server(client.clone(), Box::new(config));
+        Self::opened(client, maker, limits).await
     }
 
-    /// Connects to a cluster by the URLs of some of its nodes.
+    /// Connects to a cluster by the URLs of some of its nodes. Asks them anew when a connection is lost or suspect.
     ///
     /// Dropped: nothing is left behind.
     ///
@@ -151,21 +157,34 @@ impl Connection {
     ) -> Result<Self, Error> {
         make_tls_possible();
         let urls = urls.into_iter().map(|url| url.as_ref().to_owned());
-        let client = ClusterClientBuilder::new(urls.collect::<Vec<String>>())
+        let urls: Vec<String> = urls.collect();
+        let Some(first) = urls.first() else {
+            return Err(Error::invalid("a cluster is opened by at least one URL"));
+        };
+        let node = client(first, limits)?;
+        let cluster = ClusterClientBuilder::new(urls)
             .connection_timeout(limits.connect)
             .response_timeout(limits.answer)
+            .tcp_settings(reopen::tcp(limits))
             .build()
             .map_err(failure::of_connection)?;
-        let connection = client.get_async_connection().await;
-        let connection = connection.map_err(failure::of_connection)?;
-        Ok(Self::from(connection).answer_within(limits.answer))
+        Self::opened(node, Maker::Cluster(cluster), limits).await
+    }
+
+    async fn opened(client: Client, maker: Maker, limits: Limits) -> Result<Self, Error> {
+        let connect = limits.connect;
+        Ok(Self {
+            source: Source::open(maker, limits).await?,
+            limit: limits.answer,
+            origin: Some(Origin { client, connect }),
+        })
     }
 
     /// Sets for how long a call waits for its answer, at most; a shorter limit of the driver's stays. Keep it
     /// shorter than the executor's wait for a call.
     #[must_use]
     pub fn answer_within(mut self, limit: Duration) -> Self {
-        if let Kind::Multiplexed(connection) = &mut self.kind {
+        if let Source::Given(Kind::Multiplexed(connection)) = &mut self.source {
             connection.set_response_timeout(limit);
         }
         self.limit = limit;
@@ -174,123 +193,31 @@ impl Connection {
 
     fn of(kind: Kind) -> Self {
         Self {
-            kind,
+            source: Source::Given(kind),
             limit: Limits::default().answer,
+            origin: None,
         }
     }
+}
 
-    /// A command that names its key.
-    pub(crate) async fn ask(&self, command: &Cmd) -> Result<Value, Failure> {
-        self.in_time(async {
-            match self.kind.clone() {
-                Kind::Multiplexed(mut connection) => command.query_async(&mut connection).await,
-                Kind::Manager(mut connection) => command.query_async(&mut connection).await,
-                #[cfg(feature = "cluster")]
-                Kind::Cluster(mut connection) => command.query_async(&mut connection).await,
-            }
-        })
-        .await
-    }
+fn client(url: &str, limits: Limits) -> Result<Client, Error> {
+    let info = url.into_connection_info().map_err(failure::of_connection)?;
+    Client::open(info.set_tcp_settings(reopen::tcp(limits))).map_err(failure::of_connection)
+}
 
-    /// Commands in a row, to the node that has the key `name`. Each has its answer, which may be an error.
-    pub(crate) async fn ask_in_a_row(
+impl Origin {
+    /// A connection of its own to this server: once it is lost, it stays lost, and nothing is sent twice.
+    pub(crate) async fn connect(
         &self,
-        commands: Pipeline,
-        name: &str,
-    ) -> Result<Vec<Value>, Failure> {
-        #[cfg(not(feature = "cluster"))]
-        let _ = name;
-        let count = commands.len();
-        self.in_time(async {
-            match self.kind.clone() {
-                Kind::Multiplexed(mut connection) => {
-                    connection.send_packed_commands(&commands, 0, count).await
-                }
-                Kind::Manager(mut connection) => {
-                    connection.send_packed_commands(&commands, 0, count).await
-                }
-                #[cfg(feature = "cluster")]
-                Kind::Cluster(mut connection) => {
-                    let route = Route::with_key(name, SlotAddr::Master);
-                    let route = SingleNodeRoutingInfo::SpecificNode(route);
-                    connection.route_pipeline(commands, 0, count, route).await
-                }
-            }
-        })
-        .await
-    }
-
-    /// A command to this node.
-    pub(crate) async fn ask_node(&self, command: &Cmd, node: &Node) -> Result<Value, Failure> {
-        match (&self.kind, node) {
-            #[cfg(feature = "cluster")]
-            (Kind::Cluster(connection), Node::At { host, port }) => {
-                let mut connection = connection.clone();
-                let route = SingleNodeRoutingInfo::ByAddress {
-                    host: host.clone(),
-                    port: *port,
-                };
-                let asked =
-                    connection.route_command(command.clone(), RoutingInfo::SingleNode(route));
-                self.in_time(async { asked.await?.extract_error() }).await
-            }
-            _ => self.ask(command).await,
-        }
-    }
-
-    /// Every node that has records: the server, or the primaries of a cluster.
-    pub(crate) async fn nodes(&self) -> Result<Vec<Node>, Failure> {
-        #[cfg(feature = "cluster")]
-        if let Kind::Cluster(connection) = &self.kind {
-            let mut connection = connection.clone();
-            let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
-            let asked = connection.route_command(redis::cmd("PING"), all);
-            let answers = self.in_time(async { asked.await?.extract_error() }).await?;
-            let Value::Map(answers) = answers else {
-                return Err(Failure::strange());
-            };
-            let nodes = answers.into_iter().map(|(address, _)| node_at(&address));
-            return nodes.collect::<Option<_>>().ok_or_else(Failure::strange);
-        }
-        Ok(vec![Node::Only])
-    }
-
-    /// A call of a store, which may ask more than once: in all, it takes no longer than the limit.
-    pub(crate) async fn in_limit<T>(
-        &self,
-        call: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let called = timeout(self.limit, call).await;
-        called.unwrap_or_else(|elapsed| Err(Failure::late(elapsed)))
-    }
-
-    async fn in_time<T>(&self, asked: impl Future<Output = RedisResult<T>>) -> Result<T, Failure> {
-        match timeout(self.limit, asked).await {
-            Ok(asked) => asked.map_err(|error| Failure::of(error, self.resends())),
-            Err(elapsed) => Err(Failure::late(elapsed)),
-        }
-    }
-
-    pub(crate) fn is_cluster(&self) -> bool {
-        // Only that client sends again.
-        self.resends()
-    }
-
-    /// What an answer is, if it is an error of the server.
-    pub(crate) fn refusal(&self, answer: &Value) -> Option<Failure> {
-        match answer {
-            Value::ServerError(error) => Some(Failure::of(error.clone().into(), self.resends())),
-            _ => None,
-        }
-    }
-
-    /// Whether the driver may have sent a command before, and been applied, when it reports an error.
-    fn resends(&self) -> bool {
-        match &self.kind {
-            Kind::Multiplexed(_) | Kind::Manager(_) => false,
-            #[cfg(feature = "cluster")]
-            Kind::Cluster(_) => true,
-        }
+        client: &Client,
+        answer: Duration,
+    ) -> Result<Connection, Error> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.connect))
+            .set_response_timeout(Some(answer));
+        let connected = client.get_multiplexed_async_connection_with_config(&config);
+        let connection = connected.await.map_err(failure::of_connection)?;
+        Ok(Connection::from(connection).answer_within(answer))
     }
 }
 
@@ -303,29 +230,15 @@ fn make_tls_possible() {
     }
 }
 
-#[cfg(feature = "cluster")]
-fn node_at(address: &Value) -> Option<Node> {
-    let text = match address {
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?,
-        Value::SimpleString(text) => text,
-        _ => return None,
-    };
-    let (host, port) = text.rsplit_once(':')?;
-    Some(Node::At {
-        host: host.to_owned(),
-        port: port.parse().ok()?,
-    })
-}
-
 impl From<MultiplexedConnection> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, in the place of the one that it had.
+    /// With the [`Limits::answer`] of 1.5 s, in the place of the one that it had. It is never made anew.
     fn from(connection: MultiplexedConnection) -> Self {
         Self::of(Kind::Multiplexed(connection)).answer_within(Limits::default().answer)
     }
 }
 
 impl From<ConnectionManager> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter.
+    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter. It is never made anew but by the driver.
     fn from(manager: ConnectionManager) -> Self {
         Self::of(Kind::Manager(manager))
     }
@@ -333,7 +246,7 @@ impl From<ConnectionManager> for Connection {
 
 #[cfg(feature = "cluster")]
 impl From<ClusterConnection> for Connection {
-    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter.
+    /// With the [`Limits::answer`] of 1.5 s, or its own if that is shorter. It is never made anew but by the driver.
     fn from(connection: ClusterConnection) -> Self {
         Self::of(Kind::Cluster(connection))
     }
@@ -341,7 +254,7 @@ impl From<ClusterConnection> for Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match &self.kind {
+        let kind = match self.source.kind() {
             Kind::Multiplexed(_) => "multiplexed",
             Kind::Manager(_) => "manager",
             #[cfg(feature = "cluster")]
@@ -351,5 +264,19 @@ impl fmt::Debug for Connection {
             .field("kind", &kind)
             .field("limit", &self.limit)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_gone_is_found_also_while_nothing_is_sent() {
+        let client = client("redis://127.0.0.1", Limits::default()).unwrap();
+        let settings = client.get_connection_info().tcp_settings();
+        assert!(settings.keepalive().is_some() && settings.nodelay());
+        #[cfg(target_os = "linux")]
+        assert_eq!(settings.user_timeout(), Some(Duration::from_secs(3)));
     }
 }

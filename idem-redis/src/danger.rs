@@ -27,13 +27,20 @@ pub enum Danger {
         /// `appendfsync`.
         found: String,
     },
+    /// `appendfsync` is `always`, but not while the server rewrites its files: a crash then loses what was acknowledged
+    /// since that began.
+    NoFsyncOnRewrite,
     /// The last write to the append-only file failed: nothing can be reserved, or nothing is kept.
     AppendFails,
-    /// A replica may take over that has not seen what was acknowledged: no write waits for any replica.
+    /// A replica may take over that has not seen what was acknowledged: no write waits for any replica, and answers
+    /// [wait](crate::RedisStore::wait_replicas) for fewer than there are.
     #[non_exhaustive]
     ReplicasMayLag {
         /// How many replicas are connected.
         replicas: u64,
+        /// By how many seconds, at most, before the primary takes no more writes: `min-replicas-max-lag`, where
+        /// `min-replicas-to-write` is set.
+        bound: Option<u64>,
     },
     /// Nothing can be reserved: the server is a replica.
     Replica,
@@ -69,14 +76,28 @@ impl fmt::Display for Danger {
                 "appendfsync is {found}: a crash of the machine loses answers that were acknowledged just before. \
                  CONFIG SET appendfsync always"
             ),
+            Self::NoFsyncOnRewrite => f.write_str(
+                "no-appendfsync-on-rewrite is yes: a crash of the machine during a rewrite or a snapshot loses answers \
+                 that were acknowledged. CONFIG SET no-appendfsync-on-rewrite no",
+            ),
             Self::AppendFails => f.write_str(
                 "the server cannot write to its append-only file: look at its disk and at its log",
             ),
-            Self::ReplicasMayLag { replicas } => write!(
-                f,
-                "{replicas} replicas, and no write waits for one: a failover loses what they have not seen. \
-                 CONFIG SET min-replicas-to-write 1 bounds by how much"
-            ),
+            Self::ReplicasMayLag { replicas, bound } => {
+                write!(
+                    f,
+                    "{replicas} replicas, and not every answer waits for all of them: a failover loses what they have \
+                     not seen. RedisStore::wait_replicas narrows it"
+                )?;
+                match bound {
+                    None => f.write_str(", CONFIG SET min-replicas-to-write 1 bounds by how much"),
+                    Some(seconds) => write!(
+                        f,
+                        "; min-replicas-max-lag bounds it to about {seconds} s of acknowledged answers, and CONFIG SET \
+                         makes that less"
+                    ),
+                }
+            }
             Self::Replica => {
                 f.write_str("the server is a replica, which takes no writes: connect to the primary")
             }

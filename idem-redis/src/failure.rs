@@ -5,6 +5,8 @@ use std::fmt;
 use idem_core::Error;
 use redis::{ErrorKind, RedisError};
 
+use crate::refusal::Refusal;
+
 /// A call that failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -23,26 +25,43 @@ enum Cause {
     Late(tokio::time::error::Elapsed),
     /// The answer is none of those that there are.
     Strange,
+    /// Fewer replicas than were asked for said in time that they have it.
+    Unconfirmed(Unconfirmed),
+    /// Known as the caller is told it.
+    Told(Error),
 }
 
-/// What the server called its refusal. Its words are left out: they may quote the command, and with it the key.
+/// What a call says of its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// The server answers on it.
+    Lives,
+    /// There was no answer, or one that may be for the connection and not for the call.
+    Doubtful,
+    /// It will not do, however often it is used.
+    Wrong,
+}
+
+/// How many replicas have it for certain.
 #[derive(Debug)]
-struct Refusal {
-    code: String,
+struct Unconfirmed {
+    confirmed: i64,
+    wanted: u32,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Unconfirmed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redis answered {}", self.code)
+        let Self { confirmed, wanted } = self;
+        write!(f, "{confirmed} replicas of {wanted} confirmed it")
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for Unconfirmed {}
 
 impl Failure {
     pub(crate) fn of(error: RedisError, resends: bool) -> Self {
-        let cause = match code(&error) {
-            Some(code) => Cause::Refused(Refusal { code }),
+        let cause = match Refusal::of(&error) {
+            Some(refusal) => Cause::Refused(refusal),
             None if matches!(
                 error.kind(),
                 ErrorKind::Parse | ErrorKind::UnexpectedReturnType
@@ -70,9 +89,50 @@ impl Failure {
         }
     }
 
+    /// The server has it, and too few replicas say so.
+    pub(crate) fn unconfirmed(confirmed: i64, wanted: u32) -> Self {
+        Self {
+            cause: Cause::Unconfirmed(Unconfirmed { confirmed, wanted }),
+            resends: false,
+        }
+    }
+
+    /// The same of a call of which an earlier command was applied, or may have been.
+    pub(crate) fn possibly_applied(mut self) -> Self {
+        self.resends = true;
+        self
+    }
+
+    /// The connection works, and nothing is on its way: another call may use it.
+    pub(crate) fn was_answered(&self) -> bool {
+        match &self.cause {
+            Cause::Refused(refusal) => !refusal.sends_elsewhere(),
+            Cause::Unconfirmed(_) | Cause::Told(_) => true,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => false,
+        }
+    }
+
+    pub(crate) fn sign(&self) -> Sign {
+        match &self.cause {
+            Cause::Refused(refusal) => match refusal.code() {
+                // The driver of a cluster looks for the primary by itself.
+                "READONLY" | "MASTERDOWN" if !self.resends => Sign::Wrong,
+                // Also what a new connection is refused with: the driver then repeats it for ever.
+                "READONLY" | "MASTERDOWN" | "ERR" | "NOPERM" | "NOAUTH" | "WRONGPASS" => {
+                    Sign::Doubtful
+                }
+                _ => Sign::Lives,
+            },
+            // The driver gives it for ever.
+            Cause::Lost(error) if !error.is_io_error() && !self.resends => Sign::Wrong,
+            Cause::Lost(_) | Cause::Late(_) | Cause::Strange => Sign::Doubtful,
+            Cause::Unconfirmed(_) | Cause::Told(_) => Sign::Lives,
+        }
+    }
+
     fn code(&self) -> Option<&str> {
         match &self.cause {
-            Cause::Refused(refusal) => Some(&refusal.code),
+            Cause::Refused(refusal) => Some(refusal.code()),
             _ => None,
         }
     }
@@ -87,75 +147,45 @@ impl Failure {
         matches!(self.code(), Some("ERR" | "NOPERM"))
     }
 
+    /// The server takes no writes now, whatever is written. It may have an answer to give.
+    pub(crate) fn is_of_all_writes(&self) -> bool {
+        matches!(
+            self.code(),
+            Some("OOM" | "NOREPLICAS" | "MISCONF" | "READONLY")
+        )
+    }
+
     /// As the caller is told.
     pub(crate) fn into_error(self) -> Error {
         match self.cause {
-            Cause::Refused(refusal) => refused(refusal, self.resends),
+            Cause::Refused(refusal) => refusal.into_error(self.resends),
             Cause::Lost(error) => lost(error, self.resends),
             Cause::Late(elapsed) => Error::unknown_outcome("Redis did not answer in time", elapsed),
             Cause::Strange => Error::unknown_outcome(
                 "the answer of Redis cannot be read",
-                Refusal {
-                    code: "something unexpected".to_owned(),
-                },
+                Refusal::called("something unexpected"),
             ),
+            Cause::Unconfirmed(unconfirmed) => Error::unknown_outcome(
+                "too few replicas have confirmed it in time: the same call again waits again",
+                unconfirmed,
+            ),
+            Cause::Told(error) => error,
         }
     }
 }
 
-/// The server said no, and did nothing: a script writes once, at its end.
-fn refused(refusal: Refusal, resends: bool) -> Error {
-    let (said, passes) = match refusal.code.as_str() {
-        "WRONGTYPE" => {
-            return Error::corrupt("the record cannot be read: it is not a string");
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self {
+            cause: Cause::Told(error),
+            resends: false,
         }
-        "NOAUTH" | "WRONGPASS" => (
-            "Redis refused the user or its password, or wants one: check them in the URL",
-            false,
-        ),
-        "NOPERM" => (
-            "the user may not run a command that the store needs: see the crate's docs for which they are",
-            false,
-        ),
-        "CROSSSLOT" => ("Redis took one record for several slots", false),
-        "MOVED" | "ASK" => (
-            "the server is a node of a cluster, and another one has this record: open a cluster connection",
-            resends,
-        ),
-        "OOM" => (
-            "Redis is out of memory: nothing can be reserved or recorded until maxmemory is raised or \
-             something is removed",
-            true,
-        ),
-        "READONLY" => (
-            "the server takes no writes, it is a replica: connect to the primary",
-            true,
-        ),
-        "LOADING" => ("Redis is loading its data", true),
-        "MISCONF" => (
-            "Redis takes no writes, since it cannot save them to its disk",
-            true,
-        ),
-        "NOREPLICAS" => ("Redis takes no writes without its replicas", true),
-        "BUSY" => ("Redis is busy with somebody's long script", true),
-        "CLUSTERDOWN" | "MASTERDOWN" | "TRYAGAIN" => ("the cluster is not whole", true),
-        _ => ("Redis refused a command", false),
-    };
-    match (resends, passes) {
-        (true, _) => Error::unknown_outcome(said, refusal),
-        (false, true) => Error::unavailable(said, refusal),
-        (false, false) => Error::failed(said, refusal),
     }
 }
 
 fn lost(error: RedisError, resends: bool) -> Error {
     match error.kind() {
-        ErrorKind::AuthenticationFailed => refused(
-            Refusal {
-                code: "WRONGPASS".to_owned(),
-            },
-            resends,
-        ),
+        ErrorKind::AuthenticationFailed => Refusal::called("WRONGPASS").into_error(resends),
         ErrorKind::InvalidClientConfig => Error::failed("the address of Redis is not right", error),
         // A connection that was never made carried nothing; unless there was another before it.
         _ if error.is_connection_refusal() && !resends => {
@@ -167,40 +197,14 @@ fn lost(error: RedisError, resends: bool) -> Error {
 
 /// A connection that could not be had: nothing was sent.
 pub(crate) fn of_connection(error: RedisError) -> Error {
-    match code(&error) {
-        Some(code) => refused(Refusal { code }, false),
+    match Refusal::of(&error) {
+        Some(refusal) => refusal.into_error(false),
         None => match error.kind() {
             ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig => lost(error, false),
             _ => Error::unavailable("no connection to Redis", error),
         },
     }
 }
-
-/// What the server called its refusal, if it was the server.
-fn code(error: &RedisError) -> Option<String> {
-    let errors = error.clone().into_server_errors()?;
-    let (_, error) = errors.first()?;
-    // What fails within a script may be told in the words of a script that failed.
-    if error.code() == "ERR"
-        && let Some(words) = error
-            .details()
-            .filter(|words| words.contains("user_script"))
-        && let Some((_, code)) = WITHIN_SCRIPTS.iter().find(|(said, _)| words.contains(said))
-    {
-        return Some((*code).to_owned());
-    }
-    Some(error.code().to_owned())
-}
-
-/// Words, and the code that they stand for.
-const WITHIN_SCRIPTS: [(&str, &str); 6] = [
-    ("-OOM", "OOM"),
-    ("-MISCONF", "MISCONF"),
-    ("-READONLY", "READONLY"),
-    ("-NOREPLICAS", "NOREPLICAS"),
-    ("The user executing the script can't", "NOPERM"),
-    ("ACL failure in script", "NOPERM"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -246,6 +250,10 @@ mod tests {
             ),
             (
                 "ERR The user executing the script can't run this command script: 1, on @user_script:1.",
+                false,
+            ),
+            (
+                "ERR The user executing the script can't run this command or subcommand",
                 false,
             ),
             (

@@ -4,24 +4,34 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use idem_core::machine::{self, lapsed_since};
+use idem_core::machine::{self, Record, lapsed_since};
 use idem_core::{Cursor, Error, Inspect, LapsedPage, Purged, RecordId, RecordInfo, Timestamp};
 use redis::Value;
 
-use crate::connection::Node;
+use crate::ask::Node;
 use crate::failure::Failure;
 use crate::{RedisStore, reply};
 
 /// How many names the server looks at in one call: well under a millisecond of its time.
 const NAMES_AT_A_TIME: usize = 500;
 
+/// How many records are read side by side: a server works through all that one connection has sent before it turns to
+/// the others.
+const RECORDS_AT_A_TIME: usize = 16;
+
+/// How often one part of a walk is asked for.
+const TRIES: u32 = 3;
+
 /// - `get` reads one key.
 /// - `lapsed` walks over **every key of the server** or of the cluster's primaries for each page, by `SCAN`, 500 names
-///   a call, and reads each record under the prefix where it is; only what is listed is sent. Others are served in
-///   between. It is for operators, not for requests: an index would cost every write, and be a second key that can
-///   come apart from the first. A record that cannot be read is left out, with a warning.
+///   a call, and looks at each record under the prefix where it is, 16 side by side, without touching its answer; only
+///   what is listed is sent. Others are served in between. What is lost or late on the way is asked for up to three
+///   times, so that a walk goes on from where it is. It is for operators, not for requests: an index would cost every
+///   write, and be a second key that can come apart from the first. A record that cannot be read is left out, with a
+///   warning.
 /// - `purge_expired` has nothing to do: every key that may expire has its time to live from its first write on, and
-///   the server removes it.
+///   the server removes it. (One from which somebody took its time to live stays, though it counts as expired: see the
+///   [limits](crate#limits).)
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Inspect for RedisStore {
@@ -41,7 +51,7 @@ impl Inspect for RedisStore {
         for node in self.connection.nodes().await.map_err(Failure::into_error)? {
             let mut at = b"0".to_vec();
             loop {
-                let (next, names) = self.scan(&node, &at).await?;
+                let (next, names) = again(|| self.scan(&node, &at)).await?;
                 self.read_lapsed(names, &mut page).await?;
                 if next == b"0" {
                     break;
@@ -115,25 +125,44 @@ impl RedisStore {
     }
 
     async fn read_lapsed(&self, ids: Vec<RecordId>, page: &mut Page) -> Result<(), Error> {
-        // Side by side: one round trip for all, or one to each node.
-        let reads = ids.iter().map(|id| self.run(&self.steps.lapsed, id, &[]));
-        for (id, read) in ids.iter().zip(join_all(reads).await) {
-            match read.and_then(reply::record) {
-                Ok(None) => {}
-                Ok(Some((record, now))) => {
-                    let since = lapsed_since(&record, now);
-                    let info = machine::view(id, &record, now);
-                    if let (Some(since), Some(info)) = (since, info) {
-                        page.add((since, id.clone()), info);
+        for ids in ids.chunks(RECORDS_AT_A_TIME) {
+            let reads = ids.iter().map(|id| again(|| self.read_if_lapsed(id)));
+            for (id, read) in ids.iter().zip(join_all(reads).await) {
+                match read {
+                    Ok(None) => {}
+                    Ok(Some((record, now))) => {
+                        let since = lapsed_since(&record, now);
+                        let info = machine::view(id, &record, now);
+                        if let (Some(since), Some(info)) = (since, info) {
+                            page.add((since, id.clone()), info);
+                        }
                     }
+                    Err(error) if error.is_corrupt() => {
+                        tracing::warn!(record = %id, %error, "left out of the lapsed records");
+                    }
+                    Err(error) => return Err(error),
                 }
-                Err(error) if error.is_corrupt() => {
-                    tracing::warn!(record = %id, %error, "left out of the lapsed records");
-                }
-                Err(error) => return Err(error),
             }
         }
         Ok(())
+    }
+
+    async fn read_if_lapsed(&self, id: &RecordId) -> Result<Option<(Record, Timestamp)>, Error> {
+        reply::record(self.run(&self.steps.lapsed, id, &[]).await?)
+    }
+}
+
+/// It only reads: a walk over everything need not begin anew because one answer was lost or late.
+async fn again<T, F>(ask: impl Fn() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let mut tries = 1;
+    loop {
+        match ask().await {
+            Err(error) if error.is_transient() && tries < TRIES => tries += 1,
+            asked => return asked,
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 //! ```text
 //! record   prefix : scope : key        everything but a-z A-Z 0-9 - . _ ~ as %XX
 //! cached   prefix :: 64 hex digits
+//! mark     prefix ::wait:{ record }    written before a wait for replicas; forgotten within a second
 //! ```
 //! A name says which record it is, and no two records share one, under one prefix or several: the last two
 //! parts between colons are scope and key, never empty, and what stands before is the prefix.
 //!
-//! There is no brace in a name, whatever a client calls its operation. So a cluster takes the whole name for the
+//! There is no brace in the name of a record, whatever a client calls its operation. So a cluster takes the whole name for the
 //! slot: no two parts of one record can come apart, and nobody gathers keys in one slot by writing
 //! `{tag}` into them.
 
@@ -71,6 +72,11 @@ impl Prefix {
             push_hex(&mut name, *byte);
         }
         name
+    }
+
+    /// The mark beside the record of this name: in its slot, since a cluster takes what stands in braces for it.
+    pub(crate) fn of_mark(&self, record: &str) -> String {
+        format!("{}::wait:{{{record}}}", self.0)
     }
 
     /// For `SCAN`: every name under this prefix, and perhaps others. No byte of a prefix means anything there.

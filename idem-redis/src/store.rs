@@ -15,6 +15,7 @@ use redis::Value;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::name::Prefix;
+use crate::replicas::{Replicas, RestsOn};
 use crate::script::{Step, Steps};
 use crate::{reply, value, wait};
 
@@ -26,6 +27,8 @@ pub struct RedisStore {
     pub(crate) steps: Arc<Steps>,
     /// Whether the native command is tried first.
     native: Arc<AtomicBool>,
+    /// Whom answers wait for.
+    pub(crate) replicas: Option<Arc<Replicas>>,
 }
 
 /// The largest answer that is kept, in bytes: half of what Redis takes for one value by default.
@@ -39,6 +42,7 @@ impl RedisStore {
             prefix: Prefix::default(),
             steps: Arc::new(Steps::new()),
             native: Arc::new(AtomicBool::new(true)),
+            replicas: None,
         }
     }
 
@@ -72,11 +76,25 @@ impl RedisStore {
     }
 
     /// A write of who holds the record: it names token and attempt.
-    async fn write(&self, step: &Step, holder: &Holder, more: &[&[u8]]) -> Result<Value, Error> {
+    async fn write<T>(
+        &self,
+        (step, more): (&Step, &[&[u8]]),
+        holder: &Holder,
+        read: fn(Value) -> Result<T, Error>,
+        rests: fn(&T) -> RestsOn,
+    ) -> Result<T, Error> {
+        let name = self.prefix.of_record(&holder.record);
         let attempt = holder.attempt.to_string();
         let mut arguments: Vec<&[u8]> = vec![holder.token.as_bytes(), attempt.as_bytes()];
         arguments.extend(more);
-        self.run(step, &holder.record, &arguments).await
+        let writing = async {
+            let way = self.way(&name).await?;
+            let asked = step.run(way.connection(), &name, &arguments).await;
+            let asked = asked.and_then(|value| Ok(read(value)?));
+            way.answer(asked, rests, &self.prefix.of_mark(&name)).await
+        };
+        let written = self.connection.in_limit(writing).await;
+        written.map_err(Failure::into_error)
     }
 
     /// A new key, or an answer with the same fingerprint; `None` for everything else, and then nothing was written.
@@ -84,18 +102,22 @@ impl RedisStore {
     /// `SET` with `NX` and `GET` writes the value if there is none, and gives the value that there is otherwise. That
     /// may be this very try, sent before: then the script finds its token in it. `TIME` comes after it, on the same
     /// node: what the answer says of the time that is left held at a moment within this call, as it would of a script.
-    async fn reserve_natively(&self, request: &ReserveRequest) -> Result<Option<Outcome>, Failure> {
-        let name = self.prefix.of_record(&request.operation.record);
+    async fn reserve_natively(
+        &self,
+        connection: &Connection,
+        name: &str,
+        request: &ReserveRequest,
+    ) -> Result<Option<Outcome>, Failure> {
         let mut commands = redis::pipe();
-        let set = commands.cmd("SET").arg(&name).arg(value::native(request));
+        let set = commands.cmd("SET").arg(name).arg(value::native(request));
         set.arg("NX").arg("GET").arg("PX");
         set.arg(value::millis(request.terms.retention()));
         commands.cmd("TIME");
-        let answers = self.connection.ask_in_a_row(commands, &name).await?;
+        let answers = connection.ask_in_a_row(commands, name).await?;
         let [set, time] = &answers[..] else {
             return Err(Failure::strange());
         };
-        if let Some(refused) = self.connection.refusal(set) {
+        if let Some(refused) = connection.refusal(set) {
             return Err(refused);
         }
         match set {
@@ -109,23 +131,42 @@ impl RedisStore {
     }
 
     /// By the native command, and by the script where that does not decide.
-    async fn reserve_either_way(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
+    async fn reserve_either_way(
+        &self,
+        connection: &Connection,
+        name: &str,
+        request: &ReserveRequest,
+    ) -> Result<Outcome, Failure> {
         if self.native.load(Ordering::Relaxed) {
-            match self.reserve_natively(request).await {
+            match self.reserve_natively(connection, name, request).await {
                 Ok(Some(outcome)) => return Ok(outcome),
                 Ok(None) => {}
                 Err(failure) if failure.is_not_understood() => {
                     // Before Redis 7: it is not asked again.
                     self.native.store(false, Ordering::Relaxed);
                 }
-                Err(failure) => return Err(failure.into_error()),
+                // It would write nothing for a replay, but is refused for being a write. A script reads first. What it
+                // says of a record in flight is left out: that of a replica may be long past.
+                Err(refused) if refused.is_of_all_writes() => {
+                    let asked = self.reserve_by_script(connection, name, request).await;
+                    return match asked {
+                        Ok(Outcome::Conflict { .. } | Outcome::Mismatch) => Err(refused),
+                        asked => asked,
+                    };
+                }
+                Err(failure) => return Err(failure),
             }
         }
-        self.reserve_by_script(request).await
+        self.reserve_by_script(connection, name, request).await
     }
 
     /// Whatever the record is: the script decides.
-    async fn reserve_by_script(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
+    async fn reserve_by_script(
+        &self,
+        connection: &Connection,
+        name: &str,
+        request: &ReserveRequest,
+    ) -> Result<Outcome, Failure> {
         let hold = match request.on_lapse {
             idem_core::OnLapse::RunAgain => "0",
             idem_core::OnLapse::Hold => "1",
@@ -143,8 +184,8 @@ impl RedisStore {
             hold.as_bytes(),
             longest_age.as_bytes(),
         ];
-        let record = &request.operation.record;
-        reply::outcome(self.run(&self.steps.reserve, record, &arguments).await?)
+        let reserved = self.steps.reserve.run(connection, name, &arguments).await?;
+        Ok(reply::outcome(reserved)?)
     }
 }
 
@@ -152,9 +193,17 @@ impl RedisStore {
 #[deny(clippy::missing_trait_methods)]
 impl IdempotencyStore for RedisStore {
     async fn reserve(&self, request: &ReserveRequest) -> Result<Outcome, Error> {
-        let reserving = async { Ok(self.reserve_either_way(request).await) };
+        let name = self.prefix.of_record(&request.operation.record);
+        let reserving = async {
+            let way = self.way(&name).await?;
+            let asked = self
+                .reserve_either_way(way.connection(), &name, request)
+                .await;
+            let mark = self.prefix.of_mark(&name);
+            way.answer(asked, RestsOn::of_outcome, &mark).await
+        };
         let reserved = self.connection.in_limit(reserving).await;
-        reserved.unwrap_or_else(|late| Err(late.into_error()))
+        reserved.map_err(Failure::into_error)
     }
 
     async fn complete(&self, holder: &Holder, answer: &Answer) -> Result<Completion, Error> {
@@ -169,7 +218,9 @@ impl IdempotencyStore for RedisStore {
             ));
         }
         let answer = value::answer(answer);
-        reply::completion(self.write(&self.steps.complete, holder, &[&answer]).await?)
+        let step: (_, &[&[u8]]) = (&self.steps.complete, &[&answer]);
+        self.write(step, holder, reply::completion, RestsOn::of_completion)
+            .await
     }
 
     async fn renew(
@@ -181,15 +232,21 @@ impl IdempotencyStore for RedisStore {
         let progress = progress.map(value::progress).unwrap_or_default();
         let (lease, retention) = (number(terms.lease()), number(terms.retention()));
         let more: [&[u8]; 3] = [lease.as_bytes(), retention.as_bytes(), &progress];
-        reply::update(self.write(&self.steps.renew, holder, &more).await?)
+        let step: (_, &[&[u8]]) = (&self.steps.renew, &more);
+        self.write(step, holder, reply::update, RestsOn::of_renewal)
+            .await
     }
 
     async fn abandon(&self, holder: &Holder) -> Result<Update, Error> {
-        reply::update(self.write(&self.steps.abandon, holder, &[]).await?)
+        let step: (_, &[&[u8]]) = (&self.steps.abandon, &[]);
+        self.write(step, holder, reply::update, RestsOn::of_ending)
+            .await
     }
 
     async fn release(&self, holder: &Holder) -> Result<Update, Error> {
-        reply::update(self.write(&self.steps.release, holder, &[]).await?)
+        let step: (_, &[&[u8]]) = (&self.steps.release, &[]);
+        self.write(step, holder, reply::update, RestsOn::of_ending)
+            .await
     }
 
     async fn changed(&self, record: &RecordId, within: Duration) {

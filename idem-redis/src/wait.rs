@@ -7,46 +7,22 @@
 
 use std::time::Duration;
 
-use idem_core::RecordId;
-use tokio::time::{Instant, sleep, timeout};
+use idem_core::{Look, Polling, RecordId};
 
 use crate::RedisStore;
 use crate::reply;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(25);
-const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-
-/// Instants are in whole milliseconds, and two clocks are read.
-const ROUNDING: Duration = Duration::from_millis(3);
+const POLLING: Polling = Polling::new(Duration::from_millis(25), Duration::from_millis(250));
 
 pub(crate) async fn changed(store: &RedisStore, record: &RecordId, within: Duration) {
-    let began = Instant::now();
-    let mut pause = FIRST_PAUSE;
-    let mut first: Option<Vec<u8>> = None;
-    while began.elapsed() < within {
-        let left = within.saturating_sub(began.elapsed());
-        let looking = store.run(&store.steps.seen, record, &[]);
-        // A look that fails says nothing; the caller asks the store itself in the end.
-        if let Ok(Ok(Ok(looked))) = timeout(left, looking).await.map(|it| it.map(reply::seen)) {
-            // Vacant: whoever waits may reserve it.
-            let Some((write, age)) = looked else { return };
-            match &first {
-                Some(first) if *first != write => return,
-                // It may have been written since this wait began and before this look. To resolve early
-                // does no harm; to miss a write would.
-                None if age <= began.elapsed() + ROUNDING => return,
-                Some(_) => {}
-                None => first = Some(write),
-            }
+    let look = || async {
+        let seen = store.run(&store.steps.seen, record, &[]).await;
+        match seen.and_then(reply::seen) {
+            Ok(Some((write, age))) => Look::Found { write, age },
+            // Whoever waits may reserve it.
+            Ok(None) => Look::Changed,
+            Err(_) => Look::Failed,
         }
-        let left = within.saturating_sub(began.elapsed());
-        sleep(jittered(pause).min(left)).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
-/// Between three quarters and all of it, so that waiters do not look in step.
-fn jittered(pause: Duration) -> Duration {
-    let [random, ..] = *idem_core::Token::random().as_bytes();
-    pause - pause / 4 * u32::from(random) / 256
+    };
+    POLLING.until_changed(within, look).await;
 }

@@ -38,6 +38,10 @@ async fn every_danger_is_found_and_names_its_remedy() {
     );
     set("maxmemory-policy", "noeviction");
 
+    set("no-appendfsync-on-rewrite", "yes");
+    assert_eq!(shown(&store).await, ["NoFsyncOnRewrite"]);
+    set("no-appendfsync-on-rewrite", "no");
+
     set("appendfsync", "everysec");
     assert_eq!(
         shown(&store).await,
@@ -90,7 +94,19 @@ async fn a_cluster_is_checked_at_each_primary() {
     let urls: Vec<_> = cluster.nodes().iter().map(Redis::url).collect();
     let whole = RedisStore::new(Connection::open_cluster(&urls).await.unwrap());
     // The three primaries say the same.
-    assert_eq!(shown(&whole).await, ["ReplicasMayLag { replicas: 1 }"]);
+    let may_lag = |bound: &str| [format!("ReplicasMayLag {{ replicas: 1, bound: {bound} }}")];
+    assert_eq!(shown(&whole).await, may_lag("None"));
+    let need = |replicas: &str| {
+        for node in cluster.nodes() {
+            node.ask(&["CONFIG", "SET", "min-replicas-to-write", replicas]);
+        }
+    };
+    need("1");
+    assert_eq!(shown(&whole).await, may_lag("Some(10)"));
+    need("0");
+    let second = std::time::Duration::from_secs(1);
+    let waiting = whole.wait_replicas(1, second).unwrap();
+    assert_eq!(shown(&waiting).await, [""; 0]);
     let node = store(&cluster.nodes()[0]).await;
     let found = node.check().await.unwrap();
     assert!(found.contains(&Danger::ClusterNode), "{found:?}");

@@ -44,8 +44,9 @@ macro_rules! suite {
     };
 }
 
+// To a single server the feature `cluster` means nothing: its ways are judged without.
+#[cfg(not(feature = "cluster"))]
 suite!(multiplexed, Way::Multiplexed);
-// A single server is the same with the feature `cluster`: one of its ways is enough then.
 #[cfg(not(feature = "cluster"))]
 suite!(multiplexed_by_scripts, Way::Scripts);
 #[cfg(not(feature = "cluster"))]
@@ -53,4 +54,4 @@ suite!(manager, Way::Manager);
 #[cfg(feature = "cluster")]
 suite!(cluster, Way::Cluster);
 #[cfg(feature = "cluster")]
-suite!(cluster_by_scripts, Way::ClusterScripts);
+suite!(cluster_that_waits, Way::ClusterWaiting);

@@ -21,8 +21,8 @@ pub(crate) enum Closed {
     Failed,
 }
 
-/// Told whether the commit that it waited for is on disk. Called once, on the committing thread or on the
-/// one that joins.
+/// Told whether the commit that it waited for is on disk. Called once: on the committing thread, on the one that
+/// joins, or on the one that finds that nothing more will be on disk.
 pub(crate) trait Waiter {
     fn told(self, outcome: Result<(), Closed>);
 }
@@ -36,6 +36,8 @@ pub(crate) struct Commits<W> {
 
 struct State<W> {
     batch: Batch<W>,
+    /// The batch whose commit is under way. Kept here, since that commit may never return.
+    committing: Batch<W>,
     /// For each key the writes that have begun and are not known to be on disk. A key without is on disk.
     unsettled: HashMap<Box<[u8]>, usize>,
     /// How many writes have begun and not ended.
@@ -71,6 +73,7 @@ impl<W> Default for Commits<W> {
         Self {
             state: Mutex::new(State {
                 batch: Batch::default(),
+                committing: Batch::default(),
                 unsettled: HashMap::new(),
                 writing: 0,
                 closed: None,
@@ -174,14 +177,15 @@ impl<W: Waiter> Commits<W> {
         self.notify(state);
     }
 
-    /// What is in memory is not to be trusted: nothing more is committed.
+    /// What is in memory is not to be trusted: nothing more is committed. Also for a commit that hangs.
     pub(crate) fn fail(&self) {
         let mut state = self.lock();
         state.closed = Some(Closed::Failed);
-        // They would wait for a commit that will not come.
-        let stranded = std::mem::take(&mut state.batch.waiters);
+        // They would wait for a commit that will not come, or will not return.
+        let under_way = std::mem::take(&mut state.committing.waiters);
+        let gathered = std::mem::take(&mut state.batch.waiters);
         self.notify(state);
-        for waiter in stranded {
+        for waiter in under_way.into_iter().chain(gathered) {
             waiter.told(Err(Closed::Failed));
         }
     }
@@ -199,40 +203,57 @@ impl<W: Waiter> Commits<W> {
         delay_quiet: Duration,
         mut commit: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
-        while let Some(batch) = self.next(delay_quiet) {
-            let outcome = commit();
-            if outcome.is_err() {
+        while self.next(delay_quiet) {
+            if let Err(error) = commit() {
                 self.fail();
-            } else {
-                self.settle(&batch.keys);
+                return Err(error);
             }
-            let told = outcome.as_ref().map_err(|_| Closed::Failed).copied();
-            for waiter in batch.waiters {
-                waiter.told(told);
-            }
-            outcome?;
+            self.committed();
         }
         Ok(())
     }
 
-    /// What is to be committed next; `None` once this is closed and everything is committed.
-    fn next(&self, delay_quiet: Duration) -> Option<Batch<W>> {
+    /// Takes what is to be committed next; false once this is closed and everything is committed.
+    fn next(&self, delay_quiet: Duration) -> bool {
         let mut state = self.lock();
         loop {
             let urgent = !state.batch.waiters.is_empty();
             match state.closed {
-                Some(Closed::Failed) => return None,
+                Some(Closed::Failed) => return false,
                 Some(Closed::ByOwner) if state.writing == 0 => {
                     let pending = urgent || state.batch.quiet;
-                    return pending.then(|| std::mem::take(&mut state.batch));
+                    if pending {
+                        state.take_batch();
+                    }
+                    return pending;
                 }
-                _ if urgent => return Some(std::mem::take(&mut state.batch)),
+                _ if urgent => {
+                    state.take_batch();
+                    return true;
+                }
                 _ => {}
             }
             match self.wait(state, delay_quiet) {
                 Ok(again) => state = again,
-                Err(mut due) => return Some(std::mem::take(&mut due.batch)),
+                Err(mut due) => {
+                    due.take_batch();
+                    return true;
+                }
             }
+        }
+    }
+
+    /// The commit under way is over, and what it covers is on disk. If this was failed meanwhile, who waited
+    /// for it has been told so, and nobody is told twice.
+    fn committed(&self) {
+        let mut state = self.lock();
+        let batch = std::mem::take(&mut state.committing);
+        for key in &batch.keys {
+            state.settled(key);
+        }
+        drop(state);
+        for waiter in batch.waiters {
+            waiter.told(Ok(()));
         }
     }
 
@@ -269,13 +290,6 @@ impl<W: Waiter> Commits<W> {
             .wait(state)
             .unwrap_or_else(PoisonError::into_inner))
     }
-
-    fn settle(&self, keys: &[Box<[u8]>]) {
-        let mut state = self.lock();
-        for key in keys {
-            state.settled(key);
-        }
-    }
 }
 
 impl<W> Batch<W> {
@@ -288,6 +302,10 @@ impl<W> Batch<W> {
 }
 
 impl<W> State<W> {
+    fn take_batch(&mut self) {
+        self.committing = std::mem::take(&mut self.batch);
+    }
+
     fn settled(&mut self, key: &[u8]) {
         if let Some(count) = self.unsettled.get_mut(key) {
             *count -= 1;

@@ -125,7 +125,7 @@ impl SledStore {
         E: Send + 'static,
     {
         let inner = self.inner();
-        let trees = EffectTree::all_of(trees.into_iter(), &inner.cas.engine().core)
+        let trees = EffectTree::all_of(trees.into_iter(), &inner.cas.engine().shared.core)
             .map_err(NotCompleted::Store)?;
         let record = holder.record.clone();
         let (holder, answer) = (holder.clone(), answer.into());

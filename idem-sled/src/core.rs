@@ -3,14 +3,16 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use idem_core::{Error, Stored, Swapped};
+use idem_core::{CasStore, Error, Stored, Swapped};
 use sled::{Db, IVec, Tree};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::clock::HighWater;
 use crate::commits::{Closed, Commits, Waiter, Writing};
-use crate::engine::Value;
+use crate::engine::{Engine, Value};
 use crate::failure;
+use crate::large::{LargeTree, Parted, Reference};
+use crate::life::{Gone, Life};
 
 /// Whoever waits for a commit: told by a call.
 pub(crate) struct Told(Box<dyn FnOnce(Result<(), Closed>) + Send>);
@@ -34,27 +36,31 @@ pub(crate) type Answer<T> = oneshot::Sender<Result<T, Error>>;
 pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) records: Tree,
+    pub(crate) large: LargeTree,
     pub(crate) commits: Arc<Commits<Told>>,
     pub(crate) clock: Arc<HighWater>,
     /// Whether answers wait for the disk.
     pub(crate) immediate: bool,
+    pub(crate) life: Arc<Life>,
     pub(crate) _lock: File,
-    /// Closed once everything above is gone.
-    pub(crate) _gone: watch::Sender<()>,
+    /// Says so once everything above is gone.
+    pub(crate) _gone: Gone,
 }
 
 impl Core {
     /// A write in sled failed, or a thread of the store's panicked.
     pub(crate) fn fail(&self) {
+        // First: whoever is told of the failure finds the store closed.
+        self.life.fail();
         self.commits.fail();
     }
 
     /// Gives what stands under the key, once it is on disk.
     pub(crate) fn load(&self, key: &[u8], answer: Answer<Option<Stored<Value>>>) {
-        let stored = match self.records.get(key) {
-            Ok(value) => value.map(stored),
+        let stored = match self.read(key) {
+            Ok(stored) => stored,
             Err(error) => {
-                let _ = answer.send(Err(failure::not_read(error)));
+                let _ = answer.send(Err(error));
                 return;
             }
         };
@@ -64,6 +70,39 @@ impl Core {
         self.after_read(key, move |outcome| {
             let _ = answer.send(outcome.map(|()| stored).map_err(failure::closed));
         });
+    }
+
+    /// What stands under the key, in memory.
+    fn read(&self, key: &[u8]) -> Result<Option<Stored<Value>>, Error> {
+        let stands = self.records.get(key).map_err(failure::not_read)?;
+        stands.map_or(Ok(None), |value| self.read_from(key, value))
+    }
+
+    /// The same if this stood there a moment ago.
+    fn read_from(&self, key: &[u8], mut value: IVec) -> Result<Option<Stored<Value>>, Error> {
+        loop {
+            if let Some(whole) = self.whole(key, &value)? {
+                let version = Value(value);
+                let value = whole;
+                return Ok(Some(Stored { value, version }));
+            }
+            // Chunks go once another value stands: which?
+            match self.records.get(key).map_err(failure::not_read)? {
+                None => return Ok(None),
+                Some(same) if same == value => return Err(failure::chunks_missing()),
+                Some(other) => value = other,
+            }
+        }
+    }
+
+    /// The value that this stands for; `None` if chunks of it are missing.
+    fn whole(&self, key: &[u8], value: &IVec) -> Result<Option<Vec<u8>>, Error> {
+        match Reference::of(key, value)? {
+            None => Ok(Some(value.to_vec())),
+            Some(reference) => reference
+                .value(|chunk| self.large.0.get(chunk))
+                .map_err(failure::not_read),
+        }
     }
 
     /// Calls `told` once what was read under the key is on disk.
@@ -104,18 +143,20 @@ impl Core {
                 return;
             }
         };
-        let swapped = self.records.compare_and_swap(key, expected, value);
-        match swapped {
-            Ok(Ok(())) if wait && self.immediate => writing.written(Told::new(move |outcome| {
-                let swapped = outcome.map(|()| Swapped::Done);
-                let _ = answer.send(swapped.map_err(failure::not_flushed));
-            })),
-            Ok(Ok(())) => {
+        match self.exchange(key, expected, value) {
+            Ok(Swapped::Done) if wait && self.immediate => {
+                writing.written(Told::new(move |outcome| {
+                    let swapped = outcome.map(|()| Swapped::Done);
+                    let _ = answer.send(swapped.map_err(failure::not_flushed));
+                }))
+            }
+            Ok(Swapped::Done) => {
                 // On disk some time; who reads it meanwhile waits for that.
                 drop(writing);
                 let _ = answer.send(Ok(Swapped::Done));
             }
-            Ok(Err(_)) => {
+            Ok(Swapped::Lost) => {
+                // Or chunks, which are gone again.
                 writing.not_written();
                 let _ = answer.send(Ok(Swapped::Lost));
             }
@@ -124,6 +165,35 @@ impl Core {
                 self.fail();
                 writing.not_written();
                 let _ = answer.send(Err(failure::not_written(error)));
+            }
+        }
+    }
+
+    /// sled's swap, and the chunks of what is large: those of the new value before, those of the old one after.
+    fn exchange(
+        &self,
+        key: &[u8],
+        expected: Option<&[u8]>,
+        value: Option<Vec<u8>>,
+    ) -> sled::Result<Swapped> {
+        let parted = value.map(|value| Parted::of(key, value));
+        if let Some(parted) = &parted {
+            self.large.write(key, parted)?;
+        }
+        let stands = parted.as_ref().map(|parted| parted.stands.as_slice());
+        match self.records.compare_and_swap(key, expected, stands)? {
+            Ok(()) => {
+                // What was loaded is not torn.
+                if let Some(Ok(Some(old))) = expected.map(|old| Reference::of(key, old)) {
+                    self.large.remove(&old)?;
+                }
+                Ok(Swapped::Done)
+            }
+            Err(_) => {
+                if let Some(parted) = &parted {
+                    self.large.take_back(parted)?;
+                }
+                Ok(Swapped::Lost)
             }
         }
     }
@@ -139,20 +209,32 @@ impl Core {
             return Err(failure::closed(closed));
         }
         let from = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
-        self.records
-            .range::<&[u8], _>(from)
-            .take(limit.max(1))
-            .map(|pair| {
-                let (key, value) = pair.map_err(failure::not_read)?;
-                Ok((key.to_vec(), stored(value)))
-            })
-            .collect()
-    }
-}
-
-fn stored(value: IVec) -> Stored<Value> {
-    Stored {
-        value: value.to_vec(),
-        version: Value(value),
+        let mut page = Vec::new();
+        // Whoever looks at index entries has no use for the records behind them, which may be large.
+        let mut after_an_entry = false;
+        for pair in self.records.range::<&[u8], _>(from) {
+            let (key, value) = pair.map_err(failure::not_read)?;
+            let is_entry = CasStore::<Engine>::is_index_entry(&key);
+            if after_an_entry && !is_entry {
+                break;
+            }
+            after_an_entry = is_entry;
+            let stored = match self.read_from(&key, value.clone()) {
+                Ok(Some(stored)) => stored,
+                // Removed since.
+                Ok(None) => continue,
+                // An error for its key alone, which nobody can decode.
+                Err(error) if error.is_corrupt() => Stored {
+                    value: value.to_vec(),
+                    version: Value(value),
+                },
+                Err(error) => return Err(error),
+            };
+            page.push((key.to_vec(), stored));
+            if page.len() >= limit {
+                break;
+            }
+        }
+        Ok(page)
     }
 }

@@ -72,8 +72,8 @@ impl Disk {
     }
 }
 
-/// The files in which sled keeps what is over 128 KiB, a leaf of its tree for instance that holds some large
-/// answers. sled never syncs them.
+/// The files in which sled keeps what is over 128 KiB: leaves of the user's trees, and of the records in folders
+/// of the first format. sled never syncs them.
 struct Blobs {
     folder: PathBuf,
     /// Those that were there when the folder was read last, and are synced.

@@ -40,7 +40,7 @@ impl SledStore {
         }
         let name = name.to_owned();
         let engine = self.inner().cas.engine();
-        let store = engine.core.clone();
+        let store = engine.shared.core.clone();
         let tree = engine.ask(move |core, answer| match core.db.open_tree(name) {
             Ok(tree) => core.commits.when_all_durable(Told::new(move |outcome| {
                 let _ = answer.send(outcome.map(|()| tree).map_err(failure::closed));

@@ -6,24 +6,42 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use idem_core::{CasStore, CompareAndSwap, Error, Stored, Swapped};
 use sled::IVec;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::commits::Closed;
 use crate::core::{Answer, Core, Told};
 use crate::failure;
-use crate::hands::Hands;
+use crate::hands::{Hands, Job};
+use crate::life::{End, Life, Stage};
 
 /// A value of sled: two that stood under one key are equal only if their bytes are.
 pub(crate) struct Value(pub(crate) IVec);
 
-/// The handle. When it is dropped, the store's threads end what was begun, and then the store is closed.
+/// The handle.
 pub(crate) struct Engine {
+    pub(crate) shared: Arc<Shared>,
+    /// Whether a write is acknowledged only once it is on disk.
+    pub(crate) waits: bool,
+}
+
+/// What every handle shares. When it is dropped, the store's threads end what was begun, and then the store is
+/// closed.
+pub(crate) struct Shared {
     pub(crate) hands: Arc<Hands<Core>>,
     pub(crate) core: Weak<Core>,
-    pub(crate) gone: watch::Receiver<()>,
+    pub(crate) life: Arc<Life>,
 }
 
 impl Engine {
+    /// Another handle, whose writes are acknowledged before they are on disk. Whoever reads them waits for that
+    /// all the same.
+    pub(crate) fn without_waiting(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            waits: false,
+        }
+    }
+
     /// Has a thread of the store's do this, and waits for its answer. Dropped before a thread has begun with
     /// it, it is not done; later it is.
     pub(crate) async fn ask<T: Send + 'static>(
@@ -31,45 +49,92 @@ impl Engine {
         job: impl FnOnce(&Core, Answer<T>) + Send + 'static,
     ) -> Result<T, Error> {
         let (answer, answered) = oneshot::channel();
-        let given = self.hands.give(Box::new(move |core| {
+        let given = self.give(Box::new(move |core| {
             if !answer.is_closed() {
                 job(core, answer);
             }
         }));
-        if !given {
-            return Err(failure::closed(Closed::ByOwner));
+        given?;
+        let answered = self.shared.life.or_failed(answered).await;
+        answered.unwrap_or_else(|| Err(failure::broke_off()))
+    }
+
+    /// Hands a job to a thread of the store's.
+    ///
+    /// # Errors
+    /// The store is closed.
+    pub(crate) fn give(&self, job: Job<Core>) -> Result<(), Error> {
+        self.check_open()?;
+        let given = self.shared.hands.give(job);
+        given.then_some(()).ok_or_else(by_owner)
+    }
+
+    /// # Errors
+    /// It has failed. What its owner closed refuses when it is given something.
+    pub(crate) fn check_open(&self) -> Result<(), Error> {
+        if self.shared.life.has_failed() {
+            return Err(failure::closed(Closed::Failed));
         }
-        answered.await.unwrap_or_else(|_| Err(failure::panicked()))
+        Ok(())
     }
 
     /// Until everything that was begun has ended and is on disk.
     pub(crate) async fn flush(&self) -> Result<(), Error> {
+        self.check_open()?;
         let (answer, answered) = oneshot::channel();
-        let given = self.hands.give_after_all(Box::new(move |core| {
+        let given = self.shared.hands.give_after_all(Box::new(move |core| {
             core.commits.when_all_durable(Told::new(move |outcome| {
                 let _ = answer.send(outcome.map_err(failure::closed));
             }));
         }));
-        if !given {
-            return Err(failure::closed(Closed::ByOwner));
-        }
-        answered.await.unwrap_or_else(|_| Err(failure::panicked()))
+        given.then_some(()).ok_or_else(by_owner)?;
+        let answered = self.shared.life.or_failed(answered).await;
+        answered.unwrap_or_else(|| Err(failure::broke_off()))
+    }
+
+    /// Until what was written and acknowledged before is on disk.
+    pub(crate) async fn until_durable(&self) -> Result<(), Error> {
+        self.ask(|core, answer| {
+            core.commits.when_all_durable(Told::new(move |outcome| {
+                let _ = answer.send(outcome.map_err(failure::not_flushed));
+            }));
+        })
+        .await
     }
 
     /// No more calls. What has begun is done and made durable.
     pub(crate) fn close(&self) {
-        self.hands.stop();
+        self.shared.close();
     }
 
-    /// Until sled has let go of its files.
-    pub(crate) async fn gone(&self) {
-        let mut gone = self.gone.clone();
-        // Nothing is ever sent: it ends when the sender is dropped.
-        while gone.changed().await.is_ok() {}
+    /// Until sled has let go of its files, or does not.
+    ///
+    /// # Errors
+    /// Something could not be written, or sled hangs.
+    pub(crate) async fn ended(&self) -> Result<(), Error> {
+        match self.shared.life.ended().await {
+            Stage {
+                end: Some(End::Stuck),
+                ..
+            } => Err(failure::stuck()),
+            Stage { failed: true, .. } => Err(failure::closed_after_failure()),
+            Stage { failed: false, .. } => Ok(()),
+        }
     }
 }
 
-impl Drop for Engine {
+fn by_owner() -> Error {
+    failure::closed(Closed::ByOwner)
+}
+
+impl Shared {
+    fn close(&self) {
+        self.hands.stop();
+        self.life.stop();
+    }
+}
+
+impl Drop for Shared {
     fn drop(&mut self) {
         self.close();
     }
@@ -96,7 +161,7 @@ impl CompareAndSwap for Engine {
         let value = value.map(<[u8]>::to_vec);
         // sled's log comes back in the order in which it was written, up to some place: an entry that is
         // written before its record needs no flush of its own.
-        let wait = !CasStore::<Self>::is_index_entry(&key);
+        let wait = self.waits && !CasStore::<Self>::is_index_entry(&key);
         self.ask(move |core, answer| core.swap(&key, expected.as_deref(), value, wait, answer))
             .await
     }

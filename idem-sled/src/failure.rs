@@ -8,8 +8,8 @@ use idem_core::Error;
 
 use crate::commits::Closed;
 
-/// Why a store could not be opened. Nothing in its folder was changed, but that what a killed process had
-/// left half-written was cleared away.
+/// Why a store could not be opened. No record was changed; what a killed process had left may have been cleared
+/// away. If a file of the folder cannot be read, nothing at all was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -24,7 +24,8 @@ pub enum OpenError {
     },
     /// What is there is not a store that can be read.
     Damaged(Box<dyn StdError + Send + Sync>),
-    /// The operating system refused.
+    /// The operating system refused, also to read a file of the folder; or sled hangs, see
+    /// [`Options::commit_limit`](crate::Options::commit_limit).
     Io(io::Error),
 }
 
@@ -103,10 +104,31 @@ pub(crate) fn not_written(error: sled::Error) -> Error {
     Error::unknown_outcome("sled failed in the middle of a write", error)
 }
 
-/// The thread that was at it has gone.
-pub(crate) fn panicked() -> Error {
+/// A large value without all of its chunks.
+pub(crate) fn chunks_missing() -> Error {
+    Error::corrupt("a part of this record's value is missing: it is damaged")
+}
+
+/// The thread that was at it has gone, or hangs.
+pub(crate) fn broke_off() -> Error {
     Error::unknown_outcome(
         "the call broke off: the store has closed itself",
-        "sled panicked",
+        "sled panicked, hangs, or could not write",
+    )
+}
+
+/// A store that had failed, and is closed now.
+pub(crate) fn closed_after_failure() -> Error {
+    Error::unknown_outcome(
+        "the store is closed, and something could not be written: what was not acknowledged may be lost",
+        "a write or flush failed",
+    )
+}
+
+/// A store whose files sled does not let go of.
+pub(crate) fn stuck() -> Error {
+    Error::unknown_outcome(
+        "the store is closed, but sled hangs: the folder stays locked until this process ends",
+        "a write or flush did not return",
     )
 }

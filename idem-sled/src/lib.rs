@@ -14,7 +14,7 @@
 //! let first = idempotency.execute(&operation, charge).await?; // on disk before it is answered
 //! let retry = idempotency.execute(&operation, charge).await?; // in the next process, too
 //! assert_eq!(first.response(), retry.response());
-//! store.close().await;
+//! store.close().await?;
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok(()) }
 //! ```
@@ -24,15 +24,16 @@
 //! | --- | --- | --- |
 //! | `kill -9`, panic, out of memory | everything that was acknowledged, and whatever an answer rested on | all but the last `within` and one flush |
 //! | the machine stops | the same, as far as the disk keeps what it has confirmed by `fdatasync` | the same |
-//! | [`close`](SledStore::close), or the last clone dropped | everything | everything, if the last flush succeeds: [`flush`](SledStore::flush) says so, `close` logs it |
+//! | [`close`](SledStore::close), or the last clone dropped | everything | everything, if the last flush succeeds: `close` says so, and [`flush`](SledStore::flush) before |
 //! | the disk is lost | nothing | nothing |
 //!
-//! Under `Immediate` one thread commits: sled's `flush()`, then a sync of every large value's file that is new,
+//! Under `Immediate` one thread commits: sled's `flush()`, then a sync of every file of large values that is new,
 //! then `fdatasync`, then it wakes everybody whose write that covered. So callers share syncs, and throughput
 //! grows with them. A repeat that is answered from a record whose sync is still under way waits for it (law D1);
-//! one that finds it on disk waits for nothing. **If a flush fails, the store closes itself**: after a failed
-//! sync the kernel forgets what it could not write, so nothing that is in memory can be relied on any more.
-//! Every call says so until the folder is opened again.
+//! one that finds it on disk waits for nothing. **If a flush fails, or takes longer than the
+//! [limit](Options::commit_limit), the store closes itself**: after a failed sync the kernel forgets what it could
+//! not write, so nothing that is in memory can be relied on any more. Everybody who waits is told, and every later
+//! call says so until the folder is opened again.
 //!
 //! Under `Eventual` a crash puts the store back to how it was at some instant before: **what had been answered
 //! may run again**. Choose it where the effect is deduplicated by its derived key anyway.
@@ -42,7 +43,9 @@
 //! [`run_in`](SledStore::run_in). With a provider, reserve first, call it with the derived key, and commit result
 //! and answer together: [`complete_in`](SledStore::complete_in); under `idem_tower` answer with its
 //! `RecordedAnswer`, or call `run_in` from behind `by_hand`. Handlers are closures that may run more than once, and
-//! write through the trees that they are given alone.
+//! write through the trees that they are given alone. What they read there may not be on disk yet: a
+//! [`RollBack`](Settled::RollBack), which writes nothing, may be answered from rows that a crash takes back. Keep
+//! rows small, some KiB: what follows about large values is about rows as well.
 //!
 //! # The clock
 //! The wall clock, which never runs backwards here, not even across restarts: the latest instant shown is written
@@ -56,16 +59,20 @@
 //!
 //! # Opening
 //! One process at a time, one store in it; anything else is [`OpenError::Locked`]. A later format is
-//! [`OpenError::NewerFormat`]. What a killed process left half-written is cleared away under a lock of the store's
-//! own. A record that cannot be read, in a tree that can, is an error for its key, and never vacant.
+//! [`OpenError::NewerFormat`]; folders of earlier ones are read, and no earlier release opens them afterwards.
+//! What a killed process left half-written is cleared away under a lock of the store's own, once every file of the
+//! folder has been read through: that takes as long as reading them does, and sled then reads them from memory.
+//! A record that cannot be read, in a tree that can, is an error for its key, and never vacant.
 //!
 //! # What calls cost
 //! No call runs on a thread of the async runtime: each is handed to one of four threads of the store's, since sled
 //! may read from the disk, or wait for it, within any call. Reserving and completing wait for one commit; index
-//! entries are written before their record and need none of their own. Purging waits for one commit for each
-//! record that it removes, and costs what is due. `changed` wakes at writes through this store. Values of any size
-//! are kept; sled keeps a leaf of the tree, up to 16 values, in a file of its own once it is over about 128 KiB, and
-//! those files are synced one by one.
+//! entries are written before their record and need none of their own. Purging costs what is due, and waits for
+//! one commit at its end. `changed` wakes at writes through this store.
+//!
+//! Values of any size are kept. What is over 2 KiB, an answer with its headers or a saved progress, is written in
+//! chunks of 4 KiB beside its record, costs that many writes in the same commit, and as many when it is replaced
+//! or purged. Opening looks at each of them, to remove what a crash has left without a record.
 //!
 //! Space comes back late: the log is compacted as it goes, and takes about twice what is stored. Call
 //! [`Inspect::purge_expired`](idem_core::Inspect::purge_expired), or let a [`Janitor`](idem_core::Janitor) do it.
@@ -85,14 +92,18 @@
 //! | a kill while it writes its snapshot makes it refuse to open, although nothing is lost | the unfinished file is removed first |
 //! | so does one in its very first moments | half a configuration without data is removed |
 //! | its cache is 1 GiB | 64 MiB, see [`Options::cache_capacity`] |
-//! | if the disk is full, or the process has no file left to open, while it writes a large value, its flushes wait for ever | **not worked around**: calls fail or wait until the executor's own limit, `close` waits, and the process has to be started anew. Keep room on the disk |
-//! | what it cannot read of its log when it opens, a large value's file included, it takes for the log's end, and clears away what follows | **not worked around**: open it only with files to spare and with the folder whole. Keep a backup |
-//! | the files of large values are not all removed when they are replaced and the process restarts | **not worked around**: keep answers below some 8 KiB ([`response_limit`](idem_core::Builder::response_limit)), or use Postgres |
+//! | a leaf of a tree, up to 16 values, is a file of its own once it is over 128 KiB; not all of these files are removed when they are replaced and the process restarts | the store's own trees stay far below that, see above. **Not for rows of yours**, nor for what the first format wrote until it is replaced |
+//! | if such a file cannot be written, its flushes wait for ever; or for the next write, if a piece of the log cannot | it is made to write; after [a limit](Options::commit_limit) every call is told, and `close` returns. **The folder may stay locked then until the process ends**, and its other stores may wait: start it anew |
+//! | what it cannot read of its log when it opens, a large value's file included, it takes for the log's end, and clears away what follows | everything is read through first, and a file that refuses is an [error](OpenError::Io). **Not if a file is missing**: keep the folder whole, and a backup |
 //! | a transaction over several trees is atomic when the process is killed, but not if a write of it fails | the record comes last: an effect may stand without its completion, and the retry meets it under the same derived key |
 //! | a transaction's closure may run again, and locks out every other call in the process | see [`run_in`](Transactions::run_in) |
 //!
+//! What hangs without a commit is not noticed: a read on a disk that does not answer, or a transaction's handler
+//! that does not end.
+//!
 //! It is killed several hundred times in each run of this crate's tests, also within flushes and transactions, and
-//! the order of its writes and syncs is looked at by system call.
+//! the order of its writes and syncs is looked at by system call; a process whose files may not grow is told so, and
+//! all that was acknowledged is there in the next.
 //!
 //! How it compares, on one machine whose disk syncs in 85 µs (36-byte keys, 80-byte values, thousands of durable
 //! inserts a second; n: callers at a time):
@@ -118,11 +129,15 @@ mod effect_tree;
 mod engine;
 mod failure;
 mod hands;
+mod large;
+mod life;
 mod open;
 mod options;
+mod readable;
 mod run_in;
 mod store;
 mod sync;
+mod threads;
 mod transaction;
 
 pub use complete_in::NotCompleted;

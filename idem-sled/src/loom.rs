@@ -1,6 +1,6 @@
 //! The group commit under loom: every order in which writers, readers and the committing thread can meet.
 
-use loom::sync::{Arc, Mutex};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::time::Duration;
 
@@ -40,6 +40,27 @@ impl Waiter for Told {
             );
         }
         self.world.told.lock().unwrap().push((self.name, outcome));
+    }
+}
+
+/// Nobody passes before somebody opens it.
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self) {
+        *self.is_open.lock().unwrap() = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut is_open = self.is_open.lock().unwrap();
+        while !*is_open {
+            is_open = self.opened.wait(is_open).unwrap();
+        }
     }
 }
 
@@ -183,6 +204,55 @@ fn loom_whoever_waits_for_a_commit_that_fails_is_told_and_nobody_after() {
         assert_eq!(world.commits.closed(), Some(Closed::Failed));
         world.write("late");
         assert_eq!(world.told().last(), Some(&("late", Err(Closed::Failed))));
+    });
+}
+
+#[test]
+fn loom_who_waits_for_a_commit_is_told_once_by_it_or_by_the_failure() {
+    check(|| {
+        let world = World::new();
+        let committer = world.clone();
+        let committer = thread::spawn(move || committer.commit(None));
+        let failer = world.clone();
+        let failer = thread::spawn(move || failer.commits.fail());
+        world.write("a");
+        world.read("a");
+        failer.join().unwrap();
+        committer.join().unwrap();
+        let told = world.told();
+        let writes = told.iter().filter(|(name, _)| *name == "a").count();
+        assert_eq!((writes, told.len()), (1, 2), "{told:?}");
+    });
+}
+
+#[test]
+fn loom_who_waits_for_a_commit_that_hangs_is_told_while_it_hangs() {
+    check(|| {
+        let world = World::new();
+        let (hangs, goes_on) = (Arc::<Gate>::default(), Arc::<Gate>::default());
+        let committer = world.clone();
+        let (hang, go_on) = (Arc::clone(&hangs), Arc::clone(&goes_on));
+        let committer = thread::spawn(move || {
+            let ended = committer.commits.run(Duration::MAX, || {
+                hang.open();
+                go_on.pass();
+                let mut medium = committer.medium.lock().unwrap();
+                medium.disk = medium.memory.clone();
+                Ok::<_, ()>(())
+            });
+            ended.unwrap();
+        });
+        world.write("a");
+        hangs.pass();
+        world.read("a");
+        assert_eq!(world.told(), []);
+        world.commits.fail();
+        let failed = Err(Closed::Failed);
+        assert_eq!(world.told(), [("a", failed), ("read", failed)]);
+        world.write("late");
+        goes_on.open();
+        committer.join().unwrap();
+        assert_eq!(world.told().len(), 3, "nobody twice");
     });
 }
 

@@ -1,46 +1,55 @@
-//! Opening: one process at a time, what a killed one left behind, the format, the threads.
+//! Opening: one process at a time, what a killed one left behind, the format.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use idem_core::Timestamp;
 use sled::{Db, Tree};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::clock::{HighWater, WallClock};
-use crate::commits::{Closed, Commits};
-use crate::core::{Core, Told};
+use crate::core::Core;
 use crate::disk::{Disk, MARK, sync_folder};
-use crate::engine::Engine;
-use crate::hands::{HANDS, Hands};
+use crate::engine::{Engine, Shared};
+use crate::large::LargeTree;
+use crate::life::{Gone, Life};
+use crate::readable::read_through;
+use crate::threads::{named, start_threads, watch};
 use crate::{Durability, OpenError, Options, SledStore};
 
 /// The trees of the store's own. Others are the user's.
 pub(crate) const OWN_TREES: &str = "idem_";
 const RECORDS: &str = "idem_records";
-const FACTS: &str = "idem_facts";
+const LARGE: &str = "idem_large";
+pub(crate) const FACTS: &str = "idem_facts";
 
 /// In the tree of facts: how the rest is written. Frozen with the golden files.
 const FORMAT: &[u8] = b"format";
-const KNOWN_FORMAT: u32 = 1;
+/// 1: large values stand in the records. 2: some stand in a tree of their own; what the first format wrote is
+/// read all the same.
+const KNOWN_FORMAT: u32 = 2;
 
 /// How long what nobody waits for waits for the company of what somebody waits for.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// How long sled, closed in this process a moment ago, may take to let go of its file.
 const LET_GO: Duration = Duration::from_secs(2);
+/// How long the lock of a store that was closed a moment ago may stay with a process that another thread is
+/// starting: until it has begun, it has every open file of this one.
+const BEING_STARTED: Duration = Duration::from_millis(250);
 const LET_GO_STEP: Duration = Duration::from_millis(10);
 
 pub(crate) async fn open(options: Options) -> Result<SledStore, OpenError> {
     let (answer, answered) = oneshot::channel();
+    let life = Arc::new(Life::new(options.commit_limit));
+    let living = Arc::clone(&life);
     named("idem-sled-open").spawn(move || {
-        let opened = catch_unwind(AssertUnwindSafe(|| open_here(options)));
+        let opened = catch_unwind(AssertUnwindSafe(|| open_here(options, living)));
         let opened = opened.unwrap_or_else(|_| {
             Err(OpenError::Damaged(
                 "sled panicked while it opened the folder".into(),
@@ -48,58 +57,79 @@ pub(crate) async fn open(options: Options) -> Result<SledStore, OpenError> {
         });
         let _ = answer.send(opened);
     })?;
-    answered.await.unwrap_or_else(|_| {
-        Err(OpenError::Io(io::Error::other(
-            "the thread that opens ended",
-        )))
+    let opened = life.or_failed(answered).await;
+    opened.unwrap_or_else(|| {
+        let hangs = "sled hangs: the folder stays locked until this process ends";
+        Err(OpenError::Io(io::Error::other(hangs)))
     })
 }
 
-fn named(name: &str) -> thread::Builder {
-    thread::Builder::new().name(name.to_owned())
-}
-
-fn open_here(options: Options) -> Result<SledStore, OpenError> {
+fn open_here(options: Options, life: Arc<Life>) -> Result<SledStore, OpenError> {
     let folder = &options.folder;
     fs::create_dir_all(folder)?;
     let lock = lock(folder)?;
+    // sled takes what it cannot read for the end of its log, and clears away what follows.
+    read_through(folder)?;
     clear_what_was_left(folder)?;
     let db = open_sled(folder, options.cache_capacity)?;
     let facts = db.open_tree(FACTS)?;
     let records = db.open_tree(RECORDS)?;
-    check_format(&facts, &records)?;
+    let format = read_format(&facts, &records)?;
     let mark = read_mark(&facts)?;
+    if format != Some(KNOWN_FORMAT) {
+        // Before anything that an earlier release cannot read.
+        facts.insert(FORMAT, &KNOWN_FORMAT.to_be_bytes())?;
+    }
+    let large = LargeTree(db.open_tree(LARGE)?);
+    remove_orphans(&large, &records)?;
     let source = options
         .clock
         .unwrap_or_else(|| Box::new(WallClock::starting_at(mark)));
     let clock = Arc::new(HighWater::new(source, mark));
 
     let mut disk = Disk::new(db.clone(), facts, folder, options.on_commit)?;
-    disk.commit(&clock)?;
-    sync_names(folder)?;
-
-    let (gone_sender, gone) = watch::channel(());
     let core = Arc::new(Core {
         db,
         records,
+        large,
         commits: Arc::default(),
         clock: Arc::clone(&clock),
         immediate: options.durability == Durability::Immediate,
+        life: Arc::clone(&life),
         _lock: lock,
-        _gone: gone_sender,
+        _gone: Gone(Arc::clone(&life)),
     });
-    let engine = Engine {
+    watch(&core)?;
+    life.over(|| disk.commit(&clock))?;
+    sync_names(folder)?;
+
+    let shared = Shared {
         hands: Arc::default(),
         core: Arc::downgrade(&core),
-        gone,
+        life,
+    };
+    let engine = Engine {
+        shared: Arc::new(shared),
+        waits: true,
     };
     let delay = match options.durability {
         Durability::Immediate => QUIET,
         Durability::Eventual { within } => within,
     };
     // Dropped on the way, by an error, the engine lets the threads end that have begun.
-    start_threads(&engine.hands, &core, disk, delay)?;
+    start_threads(&engine.shared.hands, core, disk, delay)?;
     Ok(SledStore::of(engine, clock, options.durability))
+}
+
+/// Damage there is an error for its records alone, and not for the store.
+fn remove_orphans(large: &LargeTree, records: &Tree) -> sled::Result<()> {
+    match large.remove_orphans(records) {
+        Err(error @ sled::Error::Corruption { .. }) => {
+            tracing::warn!(%error, "a part of the large values cannot be read");
+            Ok(())
+        }
+        removed => removed,
+    }
 }
 
 /// Before anything else is touched: sled's own lock comes too late to clear up under.
@@ -107,10 +137,16 @@ fn lock(folder: &Path) -> Result<File, OpenError> {
     let mut file = File::options();
     let file = file.create(true).write(true).truncate(false);
     let file = file.open(folder.join("idem.lock"))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked),
-        Err(TryLockError::Error(error)) => Err(error.into()),
+    let mut left = BEING_STARTED;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => {
+                left = left.checked_sub(LET_GO_STEP).ok_or(OpenError::Locked)?;
+                thread::sleep(LET_GO_STEP);
+            }
+        }
     }
 }
 
@@ -159,24 +195,24 @@ fn is_lock(error: &io::Error) -> bool {
     error.to_string().starts_with("could not acquire lock")
 }
 
-fn check_format(facts: &Tree, records: &Tree) -> Result<(), OpenError> {
+/// One that can be read; none in a folder that is new.
+fn read_format(facts: &Tree, records: &Tree) -> Result<Option<u32>, OpenError> {
     let Some(format) = facts.get(FORMAT)? else {
         if records.iter().next().is_some() {
             return Err(OpenError::Damaged("records without a format".into()));
         }
-        facts.insert(FORMAT, &KNOWN_FORMAT.to_be_bytes())?;
-        return Ok(());
+        return Ok(None);
     };
     let Ok(found) = <[u8; 4]>::try_from(&*format) else {
         return Err(OpenError::Damaged("the format is not a number".into()));
     };
     match u32::from_be_bytes(found) {
-        KNOWN_FORMAT => Ok(()),
         0 => Err(OpenError::Damaged("there is no format 0".into())),
-        found => Err(OpenError::NewerFormat {
+        found if found > KNOWN_FORMAT => Err(OpenError::NewerFormat {
             found,
             known: KNOWN_FORMAT,
         }),
+        found => Ok(Some(found)),
     }
 }
 
@@ -196,54 +232,5 @@ fn sync_names(folder: &Path) -> io::Result<()> {
     match folder.canonicalize()?.parent() {
         Some(parent) => sync_folder(parent),
         None => Ok(()),
-    }
-}
-
-fn start_threads(
-    hands: &Arc<Hands<Core>>,
-    core: &Arc<Core>,
-    disk: Disk,
-    delay: Duration,
-) -> io::Result<()> {
-    let working = Arc::new(AtomicUsize::new(HANDS));
-    for number in 0..HANDS {
-        let (hands, core, working) = (Arc::clone(hands), Arc::clone(core), Arc::clone(&working));
-        let hand = Hand { core, working };
-        named(&format!("idem-sled-{number}")).spawn(move || {
-            hands.work(&*hand.core, Core::fail);
-        })?;
-    }
-    let core = Arc::clone(core);
-    named("idem-sled-commit").spawn(move || commit_until_closed(&core, disk, delay))?;
-    Ok(())
-}
-
-/// Ends the commits when the last hand has ended.
-struct Hand {
-    core: Arc<Core>,
-    working: Arc<AtomicUsize>,
-}
-
-impl Drop for Hand {
-    fn drop(&mut self) {
-        if self.working.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.core.commits.close();
-        }
-    }
-}
-
-fn commit_until_closed(core: &Core, mut disk: Disk, delay: Duration) {
-    let commits: &Commits<Told> = &core.commits;
-    let mut commit = || {
-        let committed = catch_unwind(AssertUnwindSafe(|| disk.commit(&core.clock)));
-        committed.unwrap_or_else(|_| Err(sled::Error::ReportableBug("flush panicked".into())))
-    };
-    let mut ended = commits.run(delay, &mut commit);
-    if commits.closed() == Some(Closed::ByOwner) {
-        // What the clock has shown since the last commit.
-        ended = commit();
-    }
-    if let Err(error) = ended {
-        tracing::error!(%error, "a flush failed: the store is closed until it is opened again");
     }
 }

@@ -19,7 +19,8 @@ pub enum Durability {
     /// If the process is killed, or the machine stops, what was acknowledged within the last `within`, and the
     /// time that a flush takes, may be lost: reservations, completions, replays that others were given. What
     /// is left is how things stood at some instant before. So an operation may run a second time although it
-    /// was answered; what protects then is the derived key alone. A store that is closed loses nothing.
+    /// was answered; what protects then is the derived key alone. A store loses nothing whose
+    /// [`close`](SledStore::close) succeeds.
     Eventual {
         /// The longest that a write waits for its flush to begin.
         within: Duration,
@@ -44,6 +45,7 @@ pub struct Options {
     pub(crate) folder: PathBuf,
     pub(crate) durability: Durability,
     pub(crate) cache_capacity: u64,
+    pub(crate) commit_limit: Duration,
     pub(crate) clock: Option<Box<dyn Clock>>,
     pub(crate) on_commit: Option<OnCommit>,
 }
@@ -56,6 +58,7 @@ impl Options {
             folder,
             durability: Durability::default(),
             cache_capacity: 64 << 20,
+            commit_limit: Duration::from_secs(30),
             clock: None,
             on_commit: None,
         }
@@ -71,6 +74,18 @@ impl Options {
     /// at least 1 MiB. Everything else that sled holds comes on top.
     pub fn cache_capacity(mut self, bytes: u64) -> Self {
         self.cache_capacity = bytes.max(1 << 20);
+        self
+    }
+
+    /// How long a commit may take, the first one at opening as well, and closing after the last; at least 1 ms. By default 30 s, which no disk
+    /// needs that works: sled hangs for ever after some errors of the disk.
+    ///
+    /// A commit that takes longer closes the store. Everybody who waits is told that the outcome is unknown, every
+    /// later call is refused, and [`close`](SledStore::close) returns; the folder stays locked for as long as sled
+    /// hangs, mostly until the process ends. A handler of a transaction, and what is called
+    /// [on a commit](Self::on_commit), hold commits up, and count.
+    pub fn commit_limit(mut self, limit: Duration) -> Self {
+        self.commit_limit = limit.max(Duration::from_millis(1));
         self
     }
 
@@ -107,6 +122,7 @@ impl fmt::Debug for Options {
             .field("folder", &self.folder)
             .field("durability", &self.durability)
             .field("cache_capacity", &self.cache_capacity)
+            .field("commit_limit", &self.commit_limit)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }

@@ -115,7 +115,7 @@ impl Transactions {
         E: Send + 'static,
     {
         let inner = self.store.inner();
-        let trees = EffectTree::all_of(trees.into_iter(), &inner.cas.engine().core)?;
+        let trees = EffectTree::all_of(trees.into_iter(), &inner.cas.engine().shared.core)?;
         let request = ReserveRequest::new(operation, Token::random(), self.terms);
         let record = request.operation.record.clone();
         let ended = inner.transact(&record, trees, move |inner, stored, trees| {

@@ -23,6 +23,9 @@ pub struct SledStore(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) cas: CasStore<Engine>,
+    /// Of the same records. It does not wait for each removal to be on disk, and wakes nobody: an expired record
+    /// was vacant before.
+    purging: CasStore<Engine>,
     clock: Arc<HighWater>,
     durability: Durability,
 }
@@ -55,6 +58,7 @@ impl SledStore {
 
     pub(crate) fn of(engine: Engine, clock: Arc<HighWater>, durability: Durability) -> Self {
         Self(Arc::new(Inner {
+            purging: CasStore::new(engine.without_waiting(), Shared(Arc::clone(&clock))),
             cas: CasStore::new(engine, Shared(Arc::clone(&clock))),
             clock,
             durability,
@@ -75,7 +79,9 @@ impl SledStore {
     /// # Errors
     /// The store is closed.
     pub fn db(&self) -> Result<sled::Db, Error> {
-        let core = self.0.cas.engine().core.upgrade();
+        let engine = self.0.cas.engine();
+        engine.check_open()?;
+        let core = engine.shared.core.upgrade();
         let core = core.ok_or_else(|| failure::closed(Closed::ByOwner))?;
         Ok(core.db.clone())
     }
@@ -97,11 +103,17 @@ impl SledStore {
     ///
     /// A store whose last clone is dropped is closed in the same way, in the background.
     ///
+    /// # Errors
+    /// Something could not be written, the last flush or something before it, after which the store had closed
+    /// itself: what was acknowledged is on disk, except under [`Durability::Eventual`]. Or sled hangs, after which
+    /// the folder stays locked until the process ends: see [`Options::commit_limit`]. A transaction's handler that
+    /// never ends is waited for.
+    ///
     /// Dropped: it is closed all the same.
-    pub async fn close(&self) {
+    pub async fn close(&self) -> Result<(), Error> {
         let engine = self.0.cas.engine();
         engine.close();
-        engine.gone().await;
+        engine.ended().await
     }
 }
 
@@ -150,7 +162,11 @@ impl Inspect for SledStore {
     }
 
     async fn purge_expired(&self, limit: usize) -> Result<Purged, Error> {
-        self.0.cas.purge_expired(limit).await
+        let purged = self.0.purging.purge_expired(limit).await?;
+        if purged.removed > 0 && self.0.durability == Durability::Immediate {
+            self.0.cas.engine().until_durable().await?;
+        }
+        Ok(purged)
     }
 }
 

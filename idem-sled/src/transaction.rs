@@ -4,15 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use idem_core::{CasStore, Error, Panic, Planned, RecordId};
+use sled::Tree;
 use sled::transaction::{
     ConflictableTransactionError, TransactionError, Transactional as _, TransactionalTree,
 };
-use sled::{IVec, Tree};
 use tokio::sync::oneshot;
 
-use crate::commits::{Closed, Waiter as _};
+use crate::commits::Waiter as _;
 use crate::core::{Core, Told};
 use crate::engine::Engine;
+use crate::large::{LargeTree, Parted, Reference};
 use crate::{TreeInTransaction, store::Inner};
 use crate::{effect_tree, failure};
 
@@ -67,7 +68,7 @@ impl Inner {
         trees: Vec<Tree>,
         decide: impl Fn(
             &Self,
-            Option<IVec>,
+            Option<Vec<u8>>,
             [&TreeInTransaction; T],
         ) -> Result<Decided<C, N>, Broken<E>>
         + Send
@@ -81,15 +82,12 @@ impl Inner {
         let (answer, answered) = oneshot::channel();
         let inner = Arc::clone(self);
         let record = record.clone();
-        let handed = self.cas.engine().hands.give(Box::new(move |core| {
+        let engine = self.cas.engine();
+        engine.give(Box::new(move |core| {
             run(core, &inner, &record, trees, decide, answer);
-        }));
-        if !handed {
-            return Err(failure::closed(Closed::ByOwner).into());
-        }
-        answered
-            .await
-            .unwrap_or_else(|_| Err(failure::panicked().into()))
+        }))?;
+        let answered = engine.shared.life.or_failed(answered).await;
+        answered.unwrap_or_else(|| Err(failure::broke_off().into()))
     }
 }
 
@@ -98,7 +96,11 @@ fn run<C, N, E, const T: usize>(
     inner: &Inner,
     record: &RecordId,
     trees: Vec<Tree>,
-    decide: impl Fn(&Inner, Option<IVec>, [&TreeInTransaction; T]) -> Result<Decided<C, N>, Broken<E>>,
+    decide: impl Fn(
+        &Inner,
+        Option<Vec<u8>>,
+        [&TreeInTransaction; T],
+    ) -> Result<Decided<C, N>, Broken<E>>,
     answer: oneshot::Sender<Run<C, N, E>>,
 ) where
     C: Send + 'static,
@@ -117,21 +119,20 @@ fn run<C, N, E, const T: usize>(
     // An effect without its completion is then met again under the same derived key; a completion without its
     // effect would be replayed.
     let mut all = trees;
+    all.push(core.large.0.clone());
     all.push(core.records.clone());
     let ended = all.transaction(|views: &Vec<TransactionalTree>| {
-        let (records, effects) = views
-            .split_last()
-            .ok_or(ConflictableTransactionError::Conflict)?;
+        let [effects @ .., large, records] = views.as_slice() else {
+            return Err(ConflictableTransactionError::Conflict);
+        };
         let effects: Vec<_> = effects
             .iter()
             .cloned()
             .map(TreeInTransaction::new)
             .collect();
         // What cannot be read is an error for this key, and closes nothing.
-        let stored = records.get(&key).map_err(|error| {
-            let error = failure::not_read(effect_tree::storage(error));
-            abort(Abort::Broken(Broken::Store(error)))
-        })?;
+        let (stored, replaced) = read(records, large, &key)
+            .map_err(|error| abort(Abort::Broken(Broken::Store(error))))?;
         let decided = catch_unwind(AssertUnwindSafe(|| {
             let mut given = effects.iter();
             // As many as the caller named.
@@ -148,15 +149,26 @@ fn run<C, N, E, const T: usize>(
                 for effect in effects.iter().filter(|_| with_effect) {
                     effect.apply()?;
                 }
+                let replaced = replaced.filter(|_| planned.writes.iter().any(|(at, _)| *at == key));
                 for (key, value) in planned.writes {
-                    match value {
-                        Some(value) => records.insert(key, value)?,
-                        None => records.remove(key)?,
+                    let Some(value) = value else {
+                        records.remove(key)?;
+                        continue;
                     };
+                    let parted = Parted::of(&key, value);
+                    LargeTree::write_in(large, &key, &parted)?;
+                    records.insert(key, parted.stands)?;
                 }
-                Ok(planned.answer)
+                Ok((planned.answer, replaced))
             }
         }
+    });
+    let ended = ended.and_then(|(committed, replaced)| {
+        // Not within: if the transaction fails half-way, the old record may stand.
+        if let Some(replaced) = replaced {
+            core.large.remove(&replaced)?;
+        }
+        Ok(committed)
     });
     match ended {
         Ok(committed) => {
@@ -190,6 +202,27 @@ fn run<C, N, E, const T: usize>(
             let _ = answer.send(Err(failure::not_written(error).into()));
         }
     }
+}
+
+/// What stands under the record's key, and what of it is in chunks.
+fn read(
+    records: &TransactionalTree,
+    large: &TransactionalTree,
+    key: &[u8],
+) -> Result<(Option<Vec<u8>>, Option<Reference>), Error> {
+    let not_read = |error| failure::not_read(effect_tree::storage(error));
+    let Some(value) = records.get(key).map_err(not_read)? else {
+        return Ok((None, None));
+    };
+    let Some(reference) = Reference::of(key, &value)? else {
+        return Ok((Some(value.to_vec()), None));
+    };
+    // Nobody else writes meanwhile.
+    let whole = reference
+        .value(|chunk| large.get(chunk))
+        .map_err(not_read)?;
+    let whole = whole.ok_or_else(failure::chunks_missing)?;
+    Ok((Some(whole), Some(reference)))
 }
 
 fn abort<N, E>(why: Abort<N, E>) -> ConflictableTransactionError<Abort<N, E>> {

@@ -32,8 +32,10 @@ async fn a_flush_that_fails_closes_the_store_until_it_is_opened_again() {
         );
         assert!(store.flush().await.is_err());
         assert!(store.lapsed(None, 1).await.is_err());
+        assert!(store.db().is_err());
     }
-    store.close().await;
+    let error = store.close().await.unwrap_err();
+    assert!(error.to_string().contains("not be written"), "{error}");
     let store = SledStore::open(folder.path()).await.unwrap();
     assert!(store.get(&before.record).await.unwrap().is_some());
     reserve(&store, "after").await;
@@ -168,7 +170,7 @@ async fn by_the_wall_clock_a_lease_is_live_across_a_restart_and_lapses() {
     let millisecond = Duration::from_millis(1);
     short.terms = idem_core::Terms::new(millisecond, RETENTION).unwrap();
     support::holder(&store, short).await;
-    store.close().await;
+    store.close().await.unwrap();
     let store = SledStore::open(folder.path()).await.unwrap();
     let conflict = store.reserve(&request("k")).await.unwrap();
     let Outcome::Conflict {
@@ -268,4 +270,53 @@ async fn killed_after_any_of_many_steps_nothing_is_lost_to_the_index() {
         left.purge_expired(100).await.unwrap();
         assert_eq!(kinds(&left), [0, 0, 0]);
     }
+}
+
+#[tokio::test]
+async fn a_purge_waits_for_the_disk_once_and_is_on_it_then() {
+    let folder = Folder::new();
+    let clock = ManualClock::new();
+    let commits = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&commits);
+    let options = SledStore::options(folder.path())
+        .clock(clock.clone())
+        .on_commit(move |commit| {
+            count.fetch_add(usize::from(commit == Commit::Synced), Ordering::SeqCst);
+        });
+    let store = options.open().await.unwrap();
+    for number in 0..40 {
+        let holder = reserve(&store, &format!("{number}")).await;
+        let answer = Response::new(201).into();
+        store.complete(&holder, &answer).await.unwrap();
+    }
+    // The entries of their leases go first: a look at these would wait for the disk as well.
+    clock.advance(LEASE);
+    assert_eq!(store.purge_expired(100).await.unwrap().removed, 0);
+    clock.advance(RETENTION);
+    let before = commits.load(Ordering::SeqCst);
+    assert!(before >= 40, "{before}");
+    let purged = store.purge_expired(100).await.unwrap();
+    let left = Folder::new();
+    copy(folder.path(), left.path());
+    let took = commits.load(Ordering::SeqCst) - before;
+    assert_eq!(purged.removed, 40);
+    // A machine that stops for a second adds one.
+    assert!((1..10).contains(&took), "{took} commits");
+    assert_eq!(kinds(&open_at(left.path(), &clock).await)[0], 0);
+}
+
+#[tokio::test]
+async fn a_last_flush_that_fails_is_what_close_says() {
+    let folder = Folder::new();
+    let hour = Duration::from_secs(3600);
+    let options = SledStore::options(folder.path());
+    let eventual = options.durability(Durability::Eventual { within: hour });
+    let store = eventual.open().await.unwrap();
+    reserve(&store, "k").await;
+    fs::remove_dir(folder.path().join("blobs")).unwrap();
+    let error = store.close().await.unwrap_err();
+    assert_eq!(error.applied(), Applied::Unknown);
+    assert!(error.to_string().contains("not be written"), "{error}");
+    let again = store.close().await.unwrap_err();
+    assert_eq!(again.to_string(), error.to_string());
 }

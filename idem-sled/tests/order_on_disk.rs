@@ -103,7 +103,7 @@ mod linux {
 
                 let holder = reserve(&store, &format!("{round} large")).await;
                 say("ACK reserve");
-                // Over 128 KiB: sled puts it into a file of its own.
+                // In chunks, which are written before the record.
                 let large = Response::new(201).body(vec![7; 300_000]).into();
                 store.complete(&holder, &large).await.unwrap();
                 say("ACK complete large");
@@ -112,7 +112,8 @@ mod linux {
                     [&rows],
                     operation(&format!("{round} in one")),
                     |[rows], _| {
-                        rows.insert("row", "1");
+                        // Over 128 KiB: sled puts it into a file of its own.
+                        rows.insert("row", vec![7; 300_000]);
                         Ok::<_, sled::Error>(Response::new(201))
                     },
                 );
@@ -154,6 +155,7 @@ mod linux {
         syncing: BTreeMap<String, String>,
         unsynced: BTreeMap<String, u32>,
         syncs: u32,
+        in_blobs: u32,
         acknowledged: BTreeMap<String, u32>,
     }
 
@@ -168,6 +170,7 @@ mod linux {
                 .see(thread, call.trim_start())
                 .map_err(|fault| format!("{fault}: {line}"))?;
         }
+        assert!(judge.in_blobs >= 5, "{} writes to blobs", judge.in_blobs);
         for what in ["reserve", "replay", "complete large", "transaction"] {
             let seen = judge.acknowledged.get(what).copied().unwrap_or(0);
             assert!(
@@ -206,6 +209,7 @@ mod linux {
                 self.dirty.remove(file);
             } else if call.starts_with("write(") || call.starts_with("pwrite64(") {
                 self.dirty.insert(file.to_owned());
+                self.in_blobs += u32::from(file.contains("/blobs/"));
                 *self.unsynced.entry(file.to_owned()).or_default() += 1;
             }
         }

@@ -20,12 +20,12 @@ async fn killed(store: SledStore, folder: Folder) -> Folder {
     let left = Folder::new();
     copy(folder.path(), left.path());
     // Only then may it write what it still has in memory.
-    store.close().await;
+    store.close().await.unwrap();
     left
 }
 
 async fn closed(store: SledStore, folder: Folder) -> Folder {
-    store.close().await;
+    store.close().await.unwrap();
     folder
 }
 

@@ -115,12 +115,40 @@ impl RedisCluster {
     ///
     /// If no replica takes it within a minute.
     pub fn fail_over(&self, primary: usize) -> usize {
+        let replica = self.replica_of(primary);
+        self.nodes[primary].kill();
+        self.until_promoted(replica);
+        replica
+    }
+
+    /// The same, but for so long before the kill the replica hears nothing of what the primary is told: all of that
+    /// is lost.
+    ///
+    /// # Panics
+    ///
+    /// If no replica takes it within a minute.
+    pub fn fail_over_behind(&self, primary: usize, lag: Duration) -> usize {
+        let replica = self.replica_of(primary);
+        // It cannot connect anew while it is paused.
+        self.nodes[replica].pause();
+        self.nodes[primary].ask(&["CLIENT", "KILL", "TYPE", "replica"]);
+        // why: for so long the primary goes on alone
+        thread::sleep(lag);
+        self.nodes[primary].kill();
+        self.nodes[replica].go_on();
+        self.until_promoted(replica);
+        replica
+    }
+
+    fn replica_of(&self, primary: usize) -> usize {
         let view = self.view(primary).expect("the primary answers");
         let id = node_of(&view, "myself").id.clone();
         let replica = view.iter().find(|node| node.primary == id);
-        let port = replica.expect("the primary has a replica").port;
-        let replica = self.by_port(port);
-        self.nodes[primary].kill();
+        self.by_port(replica.expect("the primary has a replica").port)
+    }
+
+    fn until_promoted(&self, replica: usize) {
+        let port = self.nodes[replica].address().port();
         until("the promotion of a replica", AGREEMENT, || {
             let alive = (0..self.nodes.len()).filter(|&node| self.nodes[node].pid().is_some());
             let promoted = |node| {
@@ -131,7 +159,6 @@ impl RedisCluster {
             };
             alive.map(promoted).all(|seen| seen.is_some()).then_some(())
         });
-        replica
     }
 
     /// Starts a killed node again and waits until the cluster is whole, with this node as a replica if

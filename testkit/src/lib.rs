@@ -4,7 +4,8 @@
 //!   [`RedisCluster`].
 //! - [`Proxy`], which drops, delays and cuts what passes through it, by a [`Plan`].
 //! - [`Campaign`], which kills a child process ([`Victim`]) again and again, at marks that the child
-//!   reports ([`Marker`], [`Marks`]) and at random moments, while [`RetryingClient`]s go on asking.
+//!   reports ([`Marker`], [`Marks`]) and at random moments, while [`RetryingClient`]s go on asking;
+//!   [`serve`] is the child's loop.
 //! - [`Ledger`], where effects are written down outside of the killed process, and the [`verdict`]s
 //!   over it and over what the clients were told.
 //!
@@ -39,6 +40,7 @@ pub mod proxy;
 mod random;
 mod redis;
 pub mod resp;
+mod serve;
 mod until;
 pub mod verdict;
 mod victim;
@@ -60,5 +62,6 @@ pub use process::{Process, Signal};
 pub use proxy::{Fault, Plan, Proxy};
 pub use random::{Rng, Seed};
 pub use redis::{Append, Redis, RedisBuilder};
+pub use serve::{Call, serve};
 pub use until::until;
 pub use victim::Victim;

@@ -114,6 +114,17 @@ impl Process {
         Some(until("the end of a process", within, || self.ended()))
     }
 
+    /// Sends it a signal that does not end it.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub(crate) fn send(&mut self, signal: &str) {
+        let pid = self.pid().expect("it runs").to_string();
+        let status = Command::new("kill").args(["-s", signal, &pid]).status();
+        assert!(status.unwrap().success(), "{signal} was not sent");
+    }
+
     /// What the processes in this folder have written to their standard error.
     #[must_use]
     pub fn log(&self) -> String {

@@ -73,6 +73,14 @@ impl RedisBuilder {
         self
     }
 
+    /// Without this command, as an older server.
+    #[must_use]
+    pub fn without_command(mut self, name: &str) -> Self {
+        let unnamed = ["--rename-command", name, ""].map(str::to_owned);
+        self.settings.extend(unnamed);
+        self
+    }
+
     /// Takes `redis-server` or `valkey-server` from this folder, instead of from the one that
     /// `IDEM_REDIS_BIN` names, or the PATH.
     #[must_use]
@@ -200,6 +208,24 @@ impl Redis {
     /// If it does not end.
     pub fn kill(&self) {
         self.process().end(Signal::Kill);
+    }
+
+    /// Stops it in its tracks, as a machine that hangs: its connections stay, and nothing is answered.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub fn pause(&self) {
+        self.process().send("STOP");
+    }
+
+    /// It goes on where it was paused.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub fn go_on(&self) {
+        self.process().send("CONT");
     }
 
     /// SIGTERM, an orderly end; its files stay.

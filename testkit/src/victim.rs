@@ -11,7 +11,7 @@ use crate::marks::Marks;
 use crate::process::{Process, Signal};
 
 /// What ends the line by which a child that is a test says that it is ready.
-const READY: &str = "ready";
+pub(crate) const READY: &str = "ready";
 
 /// Also on a machine that does much else, and with a store to recover.
 const START: Duration = Duration::from_secs(60);
@@ -95,6 +95,12 @@ impl Victim {
             panic!("the child was not killed, it ended with {status}:\n{log}");
         }
         self.process.end(Signal::Kill);
+    }
+
+    /// The number of its process, while it lives.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        self.process.pid()
     }
 
     /// What it has written to its standard error, in all its lives.

@@ -7,6 +7,7 @@
 )]
 
 mod flags;
+mod flush;
 mod http;
 mod killed;
 mod postgres;

@@ -95,7 +95,8 @@ pub(crate) mod tests {
         {"name": "plain", "features": {}, "targets": [{"kind": ["lib"]}, {"kind": ["test"]}]},
         {"name": "rich", "targets": [{"kind": ["lib"]}],
          "features": {"default": ["a"], "a": ["b"], "b": ["dep:x"], "tls": ["x?/tls"]}},
-        {"name": "tool", "features": {}, "targets": [{"kind": ["bin"]}]}
+        {"name": "tool", "features": {}, "targets": [{"kind": ["bin"]}]},
+        {"name": "idempotency", "features": {"a": []}, "targets": [{"kind": ["test"]}]}
     ]}"#;
 
     pub(crate) fn sample() -> Vec<Package> {
@@ -118,7 +119,8 @@ pub(crate) mod tests {
             [
                 ("plain".into(), true),
                 ("rich".into(), true),
-                ("tool".into(), false)
+                ("tool".into(), false),
+                ("idempotency".into(), false)
             ]
         );
     }

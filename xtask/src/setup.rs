@@ -45,6 +45,14 @@ const NEEDS: &[Need] = &[
         dnf: "redis",
         brew: "redis",
     },
+    // It makes the certificate of a server that speaks TLS.
+    Need {
+        name: "OpenSSL",
+        find: openssl,
+        apt: "openssl",
+        dnf: "openssl",
+        brew: "openssl",
+    },
     Need {
         name: "curl",
         find: || program(&["curl"], &[]),
@@ -198,6 +206,11 @@ fn strace() -> Option<String> {
     program(&["strace"], &[])
 }
 
+fn openssl() -> Option<String> {
+    let version = CommandLine::new("openssl version").ask()?;
+    Some(version.trim().to_owned())
+}
+
 fn user_postgres() -> Option<String> {
     if !is_root() {
         return Some("not needed, as this is not root".into());
@@ -245,17 +258,17 @@ mod tests {
         let text = instructions(&all);
         assert!(
             text.starts_with(
-                "missing: PostgreSQL, user postgres, PgBouncer, Redis, curl, strace
+                "missing: PostgreSQL, user postgres, PgBouncer, Redis, OpenSSL, curl, strace
 "
             ),
             "{text}"
         );
         assert!(
-            text.contains("dnf install postgresql-server pgbouncer redis curl strace"),
+            text.contains("dnf install postgresql-server pgbouncer redis openssl curl strace"),
             "{text}"
         );
         assert!(
-            text.contains("brew install postgresql@17 pgbouncer redis curl"),
+            text.contains("brew install postgresql@17 pgbouncer redis openssl curl"),
             "{text}"
         );
         let redis = instructions(&all[3..4]);

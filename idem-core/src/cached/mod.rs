@@ -125,6 +125,10 @@ impl fmt::Debug for CacheValue {
 /// without it). Marks last one second at most by [default](Self::marks). A cache that is not
 /// [shared](Cache::is_shared) keeps none.
 ///
+/// A copy outlives what the database loses: after a failover or a restore that lost a committed completion,
+/// repeats that find the copy are answered by it, and others run again. After a restore, begin with an
+/// empty cache.
+///
 /// A replay from a copy says that it is remembered for less time than it is, never for more.
 ///
 /// A store that loses what it had acknowledged (restored from a backup, failed over to a replica that lagged) loses it

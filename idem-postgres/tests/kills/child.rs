@@ -1,13 +1,10 @@
 //! The child process: this test binary once more, as a server that is made to be killed.
 
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread;
 
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Builder;
 
 use crate::service::{Service, Way};
 
@@ -68,31 +65,10 @@ pub(crate) fn is_this_process() -> bool {
         .build()
         .unwrap();
     let listener = TcpListener::bind(job.listen).unwrap();
-    let service = Arc::new(runtime.block_on(Service::open(&job)));
-    println!("ready");
-    for stream in listener.incoming() {
-        let (service, handle) = (Arc::clone(&service), runtime.handle().clone());
-        // A client that hangs up is not worth a word.
-        thread::spawn(move || _ = stream.and_then(|stream| serve(stream, &service, &handle)));
-    }
+    let service = runtime.block_on(Service::open(&job));
+    testkit::serve(&listener, |call| {
+        let (status, body) = runtime.block_on(service.pay(&call.operation));
+        call.answer(status, body)
+    });
     true
-}
-
-/// One request of a connection, and its answer.
-fn serve(mut client: TcpStream, service: &Service, runtime: &Handle) -> std::io::Result<()> {
-    let mut reader = BufReader::new(client.try_clone()?);
-    let (mut operation, mut length, mut line) = (String::new(), 0, String::new());
-    while reader.read_line(&mut line)? > 2 {
-        match line.trim_end().split_once(": ") {
-            Some(("idempotency-key", value)) => operation = value.to_owned(),
-            Some(("content-length", value)) => length = value.parse().unwrap(),
-            _ => {}
-        }
-        line.clear();
-    }
-    reader.read_exact(&mut vec![0; length])?;
-    let (status, body) = runtime.block_on(service.pay(&operation));
-    let length = body.len();
-    let text = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n{body}");
-    client.write_all(text.as_bytes())
 }

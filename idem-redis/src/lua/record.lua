@@ -20,9 +20,9 @@ local function written_natively(retention)
   return ends >= 0 and math.max(ends - retention, 0) or nil
 end
 
--- The record; nothing if there is none; nothing and an answer if it cannot be read.
-local function read()
-  local value = redis.pcall('GET', key)
+-- The record, read by this command or by GET; nothing if there is none; nothing and an answer if it cannot be read.
+local function read(by)
+  local value = redis.pcall(by or 'GET', key)
   if type(value) == 'table' then
     if string.find(value.err, 'WRONGTYPE', 1, true) then return nil, {'X', 'it is not a string'} end
     return nil, value
@@ -106,9 +106,11 @@ local function completed(r)
   return {'A', r.retention_end - now, encoded(r)}
 end
 
--- The record in flight of the holder that ARGV names by token and attempt; otherwise nothing and an answer.
+-- The record in flight of the holder that ARGV names by token and attempt; otherwise nothing and an answer. GETEX
+-- changes nothing here, but counts as a write: a replica, which may not have the record yet, refuses it. (And a server
+-- that is out of memory takes the second write of a script: what runs can still be recorded.)
 local function held()
-  local r, problem = read()
+  local r, problem = read('GETEX')
   if problem then return nil, problem end
   if not r or is_expired(r) or r.token ~= ARGV[1] or r.attempt ~= tonumber(ARGV[2]) then
     return nil, {'S'}

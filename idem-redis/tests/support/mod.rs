@@ -1,6 +1,7 @@
 //! A server for the test binary, a cluster if one is asked for, and a prefix on it for each store.
 #![allow(dead_code, reason = "each test binary needs a part")]
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,7 +14,8 @@ use idem_redis::redis::Client;
 use idem_redis::{Connection, Limits, Prefix, RedisStore};
 use testkit::Redis;
 #[cfg(feature = "cluster")]
-use testkit::{RedisCluster, resp::Reply};
+use testkit::RedisCluster;
+use testkit::resp::Reply;
 
 /// Never dropped: the rig ends it with the process.
 pub(crate) static SERVER: LazyLock<Redis> =
@@ -41,8 +43,9 @@ pub(crate) enum Way {
     Manager,
     #[cfg(feature = "cluster")]
     Cluster,
+    /// By scripts, and answered once the replicas have it.
     #[cfg(feature = "cluster")]
-    ClusterScripts,
+    ClusterWaiting,
 }
 
 impl Way {
@@ -60,7 +63,7 @@ impl Way {
                 .await
                 .unwrap(),
             #[cfg(feature = "cluster")]
-            Self::Cluster | Self::ClusterScripts => {
+            Self::Cluster | Self::ClusterWaiting => {
                 let urls = CLUSTER
                     .addresses()
                     .into_iter()
@@ -75,7 +78,10 @@ impl Way {
         match self {
             Self::Scripts => store.without_native(),
             #[cfg(feature = "cluster")]
-            Self::ClusterScripts => store.without_native(),
+            Self::ClusterWaiting => {
+                let store = store.without_native();
+                store.wait_replicas(1, Duration::from_secs(15)).unwrap()
+            }
             _ => store,
         }
     }
@@ -84,7 +90,7 @@ impl Way {
         match self {
             Self::Multiplexed | Self::Scripts | Self::Manager => vec![&SERVER],
             #[cfg(feature = "cluster")]
-            Self::Cluster | Self::ClusterScripts => {
+            Self::Cluster | Self::ClusterWaiting => {
                 let is_primary = |node: &&Redis| match node.ask(&["ROLE"]) {
                     Reply::Array(role) => role.first() == Some(&Reply::Text("master".into())),
                     _ => false,
@@ -163,4 +169,27 @@ pub(crate) async fn reserve(store: &RedisStore, request: &ReserveRequest) -> Hol
         panic!("not reserved")
     };
     Holder::new(request.operation.record.clone(), request.token, attempt)
+}
+
+/// How often a server ran which command since it was last asked.
+pub(crate) fn commands(server: &Redis) -> BTreeMap<String, u64> {
+    let Reply::Text(info) = server.ask(&["INFO", "commandstats"]) else {
+        panic!("no statistics")
+    };
+    server.ask(&["CONFIG", "RESETSTAT"]);
+    let line = |line: &str| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        let calls = rest.split_once(',')?.0.parse().ok()?;
+        // What this test itself asks.
+        let ours = name.starts_with("config") || name == "info";
+        (!ours).then(|| (name.to_owned(), calls))
+    };
+    info.lines().filter_map(line).collect()
+}
+
+pub(crate) fn sent(commands: &BTreeMap<String, u64>) -> String {
+    let shown = commands
+        .iter()
+        .map(|(name, calls)| format!("{calls} {name}"));
+    shown.collect::<Vec<_>>().join(", ")
 }

@@ -1,10 +1,8 @@
 //! The server that is killed.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use idem_core::{
@@ -12,7 +10,7 @@ use idem_core::{
     Response, Scope, Verdict,
 };
 use idem_sled::{Commit, EffectTree, SledStore};
-use testkit::{LedgerClient, Marker};
+use testkit::{Call, LedgerClient, Marker};
 
 pub(crate) const ARGUMENT: &str = "serve-to-be-killed";
 pub(crate) const FLUSHING: &str = "flushing";
@@ -92,36 +90,18 @@ pub(crate) fn serve(args: &[String]) {
         }
     });
     let listener = TcpListener::bind(listen).unwrap();
-    println!("ready");
-    thread::scope(|scope| {
-        for stream in listener.incoming() {
-            let server = &server;
-            // A client that hangs up is not worth a word.
-            scope.spawn(move || _ = stream.and_then(|stream| server.serve(stream)));
-        }
-    });
+    testkit::serve(&listener, |call| server.serve(call));
 }
 
 impl Server {
-    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let (mut name, mut length, mut line) = (String::new(), 0, String::new());
-        while reader.read_line(&mut line)? > 2 {
-            match line.trim_end().split_once(": ") {
-                Some(("idempotency-key", value)) => name = value.to_owned(),
-                Some(("content-length", value)) => length = value.parse().unwrap(),
-                _ => {}
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body)?;
+    fn serve(&self, call: Call) -> std::io::Result<()> {
+        let name = call.operation.clone();
         self.marker.reach("received", &name);
         *self.current.lock().unwrap() = Some(name.clone());
         let operation = Operation::new(
             Scope::new("client").unwrap(),
             Key::new(&name).unwrap(),
-            Fingerprint::raw(&body),
+            Fingerprint::raw(&call.body),
         );
         let executed = match way(&name) {
             Way::OneTransaction => self.in_one_transaction(operation, &name),
@@ -134,16 +114,12 @@ impl Server {
         self.marker.reach("completed", &name);
         let (status, body) = match executed {
             Ok(executed) => match executed.response() {
-                Some(response) => ("201 Created", response.body_bytes().to_vec()),
-                None => ("409 Conflict", Vec::new()),
+                Some(response) => (201, response.body_bytes().to_vec()),
+                None => (409, Vec::new()),
             },
-            Err(error) => ("503 Service Unavailable", error.into_bytes()),
+            Err(error) => (503, error.into_bytes()),
         };
-        let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all(&[head.as_bytes(), &body].concat())
+        call.answer(status, body)
     }
 
     fn in_one_transaction(&self, operation: Operation, name: &str) -> Result<Executed, String> {
@@ -196,9 +172,9 @@ impl Server {
     }
 }
 
-/// Some are so large that sled keeps them in files of their own.
+/// Some are so large that they are kept in chunks.
 fn answer(id: &str, name: &str) -> Response {
-    let filler = if number(name).is_multiple_of(31) {
+    let filler = if number(name).is_multiple_of(7) {
         150_000
     } else {
         100

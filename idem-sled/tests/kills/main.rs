@@ -7,6 +7,9 @@
 )]
 
 mod child;
+#[path = "../support/large.rs"]
+#[allow(dead_code, reason = "each test binary needs a part")]
+mod large;
 #[path = "../support/one_test.rs"]
 mod one_test;
 
@@ -117,7 +120,11 @@ fn rows(folder: &Folder) -> BTreeMap<String, Vec<String>> {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let store = SledStore::open(folder.path().join("store")).await.unwrap();
+        let path = folder.path().join("store");
+        let store = SledStore::open(&path).await.unwrap();
+        let large = large::assert_whole(&store);
+        println!("{large} large answers, and no chunk without its record");
+        assert!(large >= 10 && large::blobs(&path) == 0);
         let tree = store.effect_tree(child::TREE).await.unwrap();
         let mut rows = BTreeMap::<String, Vec<String>>::new();
         for key in tree.tree().iter().keys() {

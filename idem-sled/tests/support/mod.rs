@@ -1,6 +1,8 @@
 //! What the test binaries share.
 #![allow(dead_code, reason = "each test binary needs a part")]
 
+pub(crate) mod large;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

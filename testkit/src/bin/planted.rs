@@ -2,16 +2,14 @@
 //!
 //! `planted MODE LISTEN LEDGER RECORDS`
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
-#![allow(clippy::print_stdout, reason = "it says when it is ready")]
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::sync::Mutex;
-use std::thread;
 
-use testkit::{LedgerClient, Marker};
+use testkit::{Call, LedgerClient, Marker};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
@@ -56,14 +54,7 @@ fn main() {
         file: Mutex::new(file.unwrap()),
     };
     let listener = TcpListener::bind(listen).unwrap();
-    println!("ready");
-    thread::scope(|scope| {
-        for stream in listener.incoming() {
-            let server = &server;
-            // A client that hangs up is not worth a word.
-            scope.spawn(move || _ = stream.and_then(|stream| server.serve(stream)));
-        }
-    });
+    testkit::serve(&listener, |call| server.pay(call));
 }
 
 /// `OPERATION ANSWER`, or `OPERATION` alone for a reservation.
@@ -75,22 +66,8 @@ fn record(line: &str) -> Option<(String, Option<String>)> {
 }
 
 impl Server {
-    fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let (mut operation, mut length, mut line) = (String::new(), 0, String::new());
-        while reader.read_line(&mut line)? > 2 {
-            match line.trim_end().split_once(": ") {
-                Some(("idempotency-key", value)) => operation = value.to_owned(),
-                Some(("content-length", value)) => length = value.parse().unwrap(),
-                _ => {}
-            }
-            line.clear();
-        }
-        reader.read_exact(&mut vec![0; length])?;
-        self.pay(&operation, stream)
-    }
-
-    fn pay(&self, operation: &str, client: TcpStream) -> std::io::Result<()> {
+    fn pay(&self, call: Call) -> std::io::Result<()> {
+        let operation = &*call.operation.clone();
         self.marker.reach("received", operation);
         let standing = {
             let mut records = self.records.lock().unwrap();
@@ -99,8 +76,8 @@ impl Server {
             standing
         };
         match standing {
-            Some(Some(answer)) => return respond(client, "201 Created", &answer),
-            Some(None) => return respond(client, "409 Conflict", "in flight"),
+            Some(Some(answer)) => return call.answer(201, answer),
+            Some(None) => return call.answer(409, "in flight"),
             None => {}
         }
         if self.mode == Mode::Stuck {
@@ -112,12 +89,12 @@ impl Server {
         let id = LedgerClient::connect(&self.ledger)?.charge(operation, key.as_deref())?;
         let answer = format!("{id} by process {}", std::process::id());
         if self.mode == Mode::AnswersFirst {
-            respond(client, "201 Created", &answer)?;
+            call.answer(201, &answer)?;
             self.marker.reach("answered", operation);
             return self.complete(operation, answer);
         }
         self.complete(operation, answer.clone())?;
-        respond(client, "201 Created", &answer)
+        call.answer(201, answer)
     }
 
     fn complete(&self, operation: &str, answer: String) -> std::io::Result<()> {
@@ -134,10 +111,4 @@ impl Server {
         let line = format!("{line}\n");
         self.file.lock().unwrap().write_all(line.as_bytes())
     }
-}
-
-fn respond(mut client: TcpStream, status: &str, body: &str) -> std::io::Result<()> {
-    let length = body.len();
-    let text = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
-    client.write_all(text.as_bytes())
 }

@@ -1,8 +1,8 @@
 //! Every execution of two or three threads on the store, explored by loom: the store's locks and
 //! atomics are loom's here (`crate::sync`).
 //!
-//! `cargo xtask test` says how to run them (part "model checks"): with `RUSTFLAGS="--cfg idem_loom"`, in
-//! a target directory of their own. Loom's variables apply: `LOOM_MAX_PREEMPTIONS`, `LOOM_LOG`, …
+//! `cargo xtask test` runs them (part "model checks"). By hand:
+//! `RUSTFLAGS="--cfg idem_loom" cargo test --release -p idem-core --lib --target-dir target/loom loom`. Loom's variables apply: `LOOM_MAX_PREEMPTIONS`, `LOOM_LOG`, …
 //!
 //! Each model holds for the store, and fails for a planted fault: the same model over one call that
 //! does it wrong.

@@ -1,40 +1,20 @@
-//! Connections that are cut before and after a call was applied, scripts that are forgotten, and a server that is
-//! killed, while operations run: what was acknowledged is there afterwards, and nothing is stuck.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "all of this is test code, and prints its figures"
-)]
+//! A connection that is cut at each call, before the call was applied and after, and scripts that are forgotten before
+//! each.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Applied, Completion, Executed, Fingerprint, Holder, Idempotency, IdempotencyStore, Key,
-    OnConflict, Operation, Outcome, Recorded, Reservation, ReserveRequest, Response, Scope, Terms,
-    Token, Update,
+    Answer, Applied, Completion, Holder, IdempotencyStore, Outcome, ReserveRequest, Response,
+    Terms, Token, Update,
 };
 use idem_redis::{Connection, RedisStore};
 use testkit::resp::Reply;
-use testkit::{Append, Fault, Plan, Proxy, Redis, resp};
-use tokio::task::JoinSet;
+use testkit::{Fault, Plan, Proxy, Redis};
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const CALLERS: u32 = 8;
-/// Each ends all connections or makes the server forget its scripts; every tenth kills the server.
-const HARMS: u32 = 60;
+use crate::load::operation;
 
-fn operation(key: &str) -> Operation {
-    Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    )
-}
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn request(key: &str) -> ReserveRequest {
     ReserveRequest::new(operation(key), Token::random(), Terms::default())
@@ -157,89 +137,5 @@ async fn scripts_that_were_forgotten_are_sent_once_more() {
         store.renew(&holder, Terms::default(), None).await.unwrap();
         server.ask(&["SCRIPT", "FLUSH"]);
         store.release(&holder).await.unwrap();
-    }
-}
-
-/// Callers run operations, each again until it is answered, as long as harm is done; what each was first told stands.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acknowledged_answers_survive_and_nothing_is_stuck() {
-    let server = Arc::new(Redis::builder().append(Append::Always).start());
-    let connection = Connection::open(&server.url()).await.unwrap();
-    let idempotency = Idempotency::builder(RedisStore::new(connection))
-        .lease(Duration::from_millis(1500))
-        .on_conflict(OnConflict::Wait {
-            up_to: Duration::from_secs(3),
-        })
-        .build()
-        .unwrap();
-    let ended = Arc::new(AtomicBool::new(false));
-    let harming = {
-        let (server, ended) = (Arc::clone(&server), Arc::clone(&ended));
-        std::thread::spawn(move || {
-            let harms = HARMS * u32::try_from(testkit::effort()).unwrap();
-            for turn in 1..=harms {
-                harm(&server, turn);
-                std::thread::sleep(Duration::from_millis(40)); // why: operations get on between harms
-            }
-            ended.store(true, Ordering::Relaxed);
-            harms
-        })
-    };
-    let mut callers = JoinSet::new();
-    for caller in 0..CALLERS {
-        let (idempotency, ended) = (idempotency.clone(), Arc::clone(&ended));
-        callers.spawn(async move {
-            let mut told = BTreeMap::new();
-            while !ended.load(Ordering::Relaxed) {
-                let key = format!("{caller}-{}", told.len());
-                let answer = answered(&idempotency, &key).await;
-                told.insert(key, answer);
-            }
-            told
-        });
-    }
-    let told = timeout(PATIENCE, callers.join_all()).await.expect("stuck");
-    let harms = harming.join().unwrap();
-    assert_eq!(idempotency.drain(PATIENCE).await, 0);
-    let told: BTreeMap<_, _> = told.into_iter().flatten().collect();
-    println!("{} operations answered through {harms} faults", told.len());
-    for (key, answer) in told {
-        assert_eq!(answered(&idempotency, &key).await, answer, "{key}");
-    }
-}
-
-fn harm(server: &Redis, turn: u32) {
-    if turn.is_multiple_of(10) {
-        server.kill();
-        server.start_again();
-    } else {
-        let command: &[&str] = match turn % 3 {
-            0 => &["SCRIPT", "FLUSH"],
-            _ => &["CLIENT", "KILL", "TYPE", "normal"],
-        };
-        let mut connection = resp::Connection::tcp(server.address()).unwrap();
-        connection.ask(command).unwrap();
-    }
-}
-
-/// The answer that is recorded: one that nobody has acknowledged may be another one later.
-async fn answered(idempotency: &Idempotency, key: &str) -> String {
-    loop {
-        let handler = async |reservation: Reservation| {
-            let answer = format!("attempt {} {:?}", reservation.attempt(), Token::random());
-            Ok::<_, Infallible>(Response::new(201).body(answer))
-        };
-        match idempotency.execute(&operation(key), handler).await {
-            Ok(Executed::Ran {
-                recorded: Recorded::Unrecorded,
-                ..
-            })
-            | Err(_) => tokio::task::yield_now().await,
-            Ok(executed) => {
-                if let Some(response) = executed.response() {
-                    return String::from_utf8(response.body_bytes().to_vec()).unwrap();
-                }
-            }
-        }
     }
 }
