@@ -1,5 +1,4 @@
 //! A cache before transactions in Postgres, under the HTTP layer: repeats open none, counted at the server.
-#![cfg(all(feature = "postgres", feature = "redis"))]
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
 
 use std::sync::Arc;

@@ -12,8 +12,6 @@ mod http;
 mod killed;
 mod postgres;
 mod process;
-// They take long, and these tests run without features and with all.
-#[cfg(feature = "redis-cluster")]
 mod redis;
 mod requests;
 mod serve;
