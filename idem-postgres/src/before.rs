@@ -12,7 +12,8 @@ impl Transactions {
     /// Transactions of the store behind a cache: what was committed is replayed, and rapid repeats of what runs are
     /// refused, without opening one.
     ///
-    /// The cache gets an answer only after its commit. It gets a mark while the handler runs, so that the
+    /// The cache gets an answer only after its commit. It gets a mark before the handler runs, which refuses for its
+    /// [time](Cached::marks), a second by default, however long the handler takes: later repeats ask the database. So the
     /// transaction takes as much longer as a put and a removal take, at most [twice the
     /// time](Cached::cache_timeout) that a call of the cache may take; [without marks](Cached::marks) it does not. If
     /// the process dies, or the handler panics and the mark cannot be removed, the transaction rolls back and the
@@ -53,14 +54,21 @@ impl Before {
         self.0.as_ref()?.look_up(operation).await.map(refused)
     }
 
-    pub(crate) async fn reserved(
+    pub(crate) async fn reserved(&self, request: &ReserveRequest, elapsed: Duration) {
+        if let Some(front) = &self.0 {
+            front.reserved(request, elapsed).await;
+        }
+    }
+
+    /// After the rollback.
+    pub(crate) async fn refused(
         &self,
         request: &ReserveRequest,
         outcome: &Outcome,
         elapsed: Duration,
     ) {
-        if let Some(front) = &self.0 {
-            front.reserved(request, outcome, elapsed).await;
+        if let (Some(front), Outcome::Replay(replay)) = (&self.0, outcome) {
+            front.replayed(&request.operation, replay, elapsed).await;
         }
     }
 

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use idem_core::{
-    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic, Recorded, Replay,
+    Answer, Applied, Error, Executed, Holder, OnLapse, Operation, Outcome, Panic, Recorded,
     ReserveRequest, Reserved, RunInError, Settled, Terms, Token,
 };
 use sqlx::{Connection as _, PgPool, Postgres, Transaction};
@@ -147,7 +147,7 @@ impl Transactions {
         let Outcome::Reserved { attempt, progress } = &outcome else {
             roll_back(transaction).await;
             self.before
-                .reserved(&request, &outcome, asked.elapsed())
+                .refused(&request, &outcome, asked.elapsed())
                 .await;
             return Ok(refused(outcome));
         };
@@ -158,9 +158,7 @@ impl Transactions {
         run(&mut transaction, savepoint)
             .await
             .map_err(uncommitted)?;
-        self.before
-            .reserved(&request, &outcome, asked.elapsed())
-            .await;
+        self.before.reserved(&request, asked.elapsed()).await;
         let home = Home::default();
         let settled = handler(home.lend(transaction), reserved).await;
         // However it ends: from here on, the database answers.
@@ -196,10 +194,7 @@ impl Transactions {
             }
         };
         let answer = Answer::Full(response.clone());
-        let remembered_for = match self.commit(transaction, &holder, &answer).await? {
-            Committed::Completed { remembered_for } => remembered_for,
-            Committed::Standing(replay) => return Ok(Executed::Replayed(replay)),
-        };
+        let remembered_for = self.commit(transaction, &holder, &answer).await?;
         let operation = &request.operation;
         self.before
             .committed(operation, &answer, remembered_for, asked.elapsed())
@@ -242,7 +237,7 @@ impl Transactions {
         mut transaction: Transaction<'static, Postgres>,
         holder: &Holder,
         answer: &Answer,
-    ) -> Result<Committed, Error> {
+    ) -> Result<Duration, Error> {
         let completing = self
             .store
             .complete_held_in(&mut transaction, holder, answer);
@@ -251,12 +246,13 @@ impl Transactions {
             Err(not_completed) => {
                 roll_back(transaction).await;
                 return match not_completed {
-                    NotCompleted::Standing(replay) => Ok(Committed::Standing(replay)),
-                    // In its own transaction nobody else can have taken it.
-                    NotCompleted::Superseded => Err(Error::unknown_outcome(
-                        "the reservation was gone from its own transaction",
-                        "the handler has ended or undone it",
-                    )),
+                    // In its own transaction nobody else can have completed or taken it.
+                    NotCompleted::Standing(_) | NotCompleted::Superseded => {
+                        Err(Error::unknown_outcome(
+                            "the reservation was gone from its own transaction",
+                            "the handler has completed, ended or undone it",
+                        ))
+                    }
                     NotCompleted::Store(error) => Err(not_applied(error)),
                 };
             }
@@ -264,16 +260,8 @@ impl Transactions {
         // The one statement whose answer, if it is lost, leaves open what has happened.
         let committed = transaction.commit().await;
         committed.map_err(|error| failure::of_statement(error).into_error())?;
-        Ok(Committed::Completed { remembered_for })
+        Ok(remembered_for)
     }
-}
-
-enum Committed {
-    Completed {
-        remembered_for: Duration,
-    },
-    /// Rolled back: another answer stands.
-    Standing(Replay),
 }
 
 /// If the server cannot be told, it has lost the connection, and rolls back by itself.

@@ -11,8 +11,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use idem_core::{
-    Applied, ExecuteError, Executed, Fingerprint, Holder, Idempotency, IdempotencyStore as _, Key,
-    Operation, Outcome, Reservation, ReserveRequest, Response, Scope, Terms, Token, Verdict,
+    Answer, Applied, ExecuteError, Executed, Fingerprint, Holder, Idempotency,
+    IdempotencyStore as _, Key, Operation, Outcome, Reservation, ReserveRequest, Response, Scope,
+    Terms, Token, Verdict,
 };
 use idem_postgres::sqlx::postgres::{PgConnection, PgPoolOptions};
 use idem_postgres::sqlx::{self, AssertSqlSafe, Connection as _, Executor as _, PgPool};
@@ -82,6 +83,24 @@ where
         Err(RunInError::Store(error)) => assert_eq!(error.applied(), Applied::Unknown),
         other => panic!("{other:?}"),
     }
+}
+
+/// What `run_in` would commit is there already, and would be taken for somebody else's.
+#[tokio::test]
+async fn a_handler_that_completes_by_itself_is_no_replay() {
+    let (isolated, insert) = world().await;
+    let store = isolated.store.clone();
+    assert_unknown(&isolated, async move |mut connection, reserved| {
+        run(&mut connection, &insert).await.unwrap();
+        let (holder, answer) = (reserved.holder().clone(), Answer::Full(paid()));
+        let completed = store.complete_held_in(&mut *connection, &holder, &answer);
+        completed.await.unwrap();
+        Ok(Settled::Complete(paid()))
+    })
+    .await;
+    let request = request("k");
+    let again = isolated.store.reserve(&request).await.unwrap();
+    assert!(matches!(again, Outcome::Reserved { attempt: 1, .. }));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::reopen::{self, Maker, Source};
 /// [`RedisCache`](crate::RedisCache). Clones share it; all calls go over it side by side, and no pool is needed.
 ///
 /// [`open`](Self::open) and [`open_cluster`](Self::open_cluster) make one with the limits that fit, and make it anew,
-/// at most about once a second, when
+/// at most about once a second, and every eight seconds while that does not help, when
 /// - three calls in a row had no answer, and the first of them is older than [`Limits::answer`]: the peer may hang, or
 ///   the network swallow what is sent. On a cluster that is counted for every 256 slots;
 /// - the server says that it is a replica: another may have its address by now;

@@ -54,7 +54,7 @@
 //! | reserve a new key; replay | 1 | `SET … NX GET PX` and `TIME`; before Redis 7.0 a script |
 //! | complete, renew, abandon, release | 1 | a script: one read, one write |
 //! | a conflict, a mismatch, a takeover, a resend | 2 | the same `SET`, which then writes nothing, and a script |
-//! | with [`wait_replicas`](RedisStore::wait_replicas) | 1 more | `WAIT`; a `SET` before it where nothing was written |
+//! | with [`wait_replicas`](RedisStore::wait_replicas) | 1 more | `WAIT`; a small script before it where nothing was written |
 //! | [`changed`](idem_core::IdempotencyStore::changed) | 1 every 25 to 250 ms for each waiter | a script that reads |
 //! | [`lapsed`](idem_core::Inspect::lapsed) | for each page, one for each 500 keys **of the whole server** and one for each 16 records | `SCAN`, and for each record a script that leaves its answer alone |
 //! | [`purge_expired`](idem_core::Inspect::purge_expired) | 0 | nothing: the server removes what has expired |

@@ -39,9 +39,23 @@ struct Node {
 /// taken for that of the next call.
 pub(crate) struct Line {
     pub(crate) connection: Connection,
-    lines: Arc<Lines>,
-    node: Arc<Node>,
+    leads: Leads,
     _turn: OwnedSemaphorePermit,
+}
+
+/// What has led to a node. **Dropped before the node has answered**, by a failure or by whoever waited no longer, it
+/// is made anew: the key may have another node by now, and a silent one says nothing.
+struct Leads {
+    lines: Arc<Lines>,
+    node: Option<Arc<Node>>,
+}
+
+impl Drop for Leads {
+    fn drop(&mut self) {
+        if let Some(node) = self.node.take() {
+            self.lines.forget(&node);
+        }
+    }
 }
 
 impl Lines {
@@ -65,21 +79,18 @@ impl Lines {
         // It is never closed.
         let turn = turn.map_err(|_| Failure::strange())?;
         let idle = locked(&node.idle).pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => match self.origin.connect(&node.client, self.limit).await {
-                Ok(connection) => connection,
-                Err(error) => {
-                    // The key may have another node by now.
-                    self.forget(&node);
-                    return Err(error.into());
-                }
-            },
+        let leads = Leads {
+            lines: Arc::clone(self),
+            node: Some(node),
+        };
+        let connection = match (idle, &leads.node) {
+            (Some(connection), _) => connection,
+            (None, Some(node)) => self.origin.connect(&node.client, self.limit).await?,
+            (None, None) => return Err(Failure::strange()),
         };
         Ok(Line {
             connection,
-            lines: Arc::clone(self),
-            node,
+            leads,
             _turn: turn,
         })
     }
@@ -126,18 +137,18 @@ impl Lines {
 
 impl Line {
     /// The call has its answer, or has failed. Only a connection on which nothing is on its way is kept.
-    pub(crate) fn done(self, failure: Option<&Failure>) {
-        if failure.is_none_or(Failure::was_answered) {
-            locked(&self.node.idle).push(self.connection);
-        } else {
-            self.lines.forget(&self.node);
+    pub(crate) fn done(mut self, failure: Option<&Failure>) {
+        if failure.is_none_or(Failure::was_answered)
+            && let Some(node) = self.leads.node.take()
+        {
+            locked(&node.idle).push(self.connection);
         }
     }
 
     /// As the caller is told: on a cluster, never that nothing was applied.
     pub(crate) fn failed(&self, failure: Failure) -> Failure {
         #[cfg(feature = "cluster")]
-        if self.lines.cluster.is_some() {
+        if self.leads.lines.cluster.is_some() {
             return failure.possibly_applied();
         }
         failure

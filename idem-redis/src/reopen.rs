@@ -27,8 +27,10 @@ use crate::failure::{self, Failure, Sign};
 /// as old as a call may become.
 const IN_A_ROW: u32 = 3;
 
-/// Between the end of one making and the beginning of the next.
+/// Between the end of one making and the beginning of the next. Twice as long after each that has not helped against
+/// silence.
 const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// How a connection is made.
 pub(crate) enum Maker {
@@ -93,6 +95,8 @@ struct Now {
     doubts: HashMap<u16, Doubt>,
     /// Before this, none is made.
     rests_until: Option<Instant>,
+    /// The part for which one was made last, and how often in a row: until that part lives.
+    made_for: Option<(u16, u32)>,
 }
 
 /// Calls without an answer since the last that had one.
@@ -114,6 +118,7 @@ impl Source {
                 number: 0,
                 doubts: HashMap::new(),
                 rests_until: None,
+                made_for: None,
             }),
         })))
     }
@@ -181,6 +186,7 @@ impl Opened {
         let suspect = match sign {
             Sign::Lives => {
                 now.doubts.remove(&part);
+                now.made_for.take_if(|(made_for, _)| *made_for == part);
                 false
             }
             Sign::Doubtful => {
@@ -199,6 +205,11 @@ impl Opened {
         if !suspect || now.rests_until.is_some_and(|until| at < until) {
             return false;
         }
+        // What answers, and is wrong, costs little to ask again.
+        now.made_for = (sign == Sign::Doubtful).then(|| {
+            let before = now.made_for.map_or(0, |(_, times)| times);
+            (part, before.saturating_add(1))
+        });
         // Longer than any making takes: a task that never runs again keeps nobody else from it.
         now.rests_until = at.checked_add(self.longest() + PAUSE);
         true
@@ -251,6 +262,27 @@ struct Making(Arc<Opened>);
 
 impl Drop for Making {
     fn drop(&mut self) {
-        self.0.now().rests_until = Instant::now().checked_add(PAUSE);
+        let mut now = self.0.now();
+        let times = now.made_for.map_or(1, |(_, times)| times);
+        now.rests_until = Instant::now().checked_add(pause_after(times));
+    }
+}
+
+/// After so many in a row that have not helped.
+fn pause_after(times: u32) -> Duration {
+    let doubled = PAUSE.saturating_mul(1 << times.saturating_sub(1).min(8));
+    doubled.min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_help_is_done_less_and_less_often() {
+        let pauses: Vec<_> = [1, 2, 3, 4, 5, u32::MAX]
+            .map(|times| pause_after(times).as_secs())
+            .into();
+        assert_eq!(pauses, [1, 2, 4, 8, 8, 8]);
     }
 }

@@ -22,6 +22,11 @@ use crate::value;
 /// How long a mark is remembered, in milliseconds. Nobody reads it.
 const MARK: u64 = 1000;
 
+/// Writes one. `GETEX` counts as the first write of the script: a server that is full takes those after it, and what
+/// is recorded can still be replayed there.
+const WRITE_MARK: &str =
+    "redis.call('GETEX', KEYS[1]) return redis.call('SET', KEYS[1], '', 'PX', ARGV[1])";
+
 /// How many replicas, and for how long they are waited for.
 pub(crate) struct Replicas {
     pub(crate) wanted: u32,
@@ -154,7 +159,12 @@ impl Replicas {
             RestsOn::Nothing => return Ok(()),
             RestsOn::OurWrite => {}
             RestsOn::EarlierWrite => {
-                commands.cmd("SET").arg(mark).arg("").arg("PX").arg(MARK);
+                commands
+                    .cmd("EVAL")
+                    .arg(WRITE_MARK)
+                    .arg(1)
+                    .arg(mark)
+                    .arg(MARK);
             }
         }
         // Never zero: that would be without end.

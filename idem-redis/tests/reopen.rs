@@ -209,7 +209,15 @@ async fn a_cluster_node_that_hangs_is_left_for_the_replica_that_took_its_place()
     let hung = node_of("k");
     let other = (0..100).map(|n| format!("other-{n}"));
     let other = other.into_iter().find(|key| node_of(key) != hung);
+    let beside = (0..100).map(|n| format!("beside-{n}"));
+    let beside = beside.into_iter().find(|key| node_of(key) == hung);
     let (key, other) = (request("k"), request(&other.expect("it is another node's")));
+    let beside = request(&beside.expect("it is the same node's"));
+    let waiting = store.clone();
+    let waiting = waiting
+        .wait_replicas(1, Duration::from_millis(100))
+        .unwrap();
+    waiting.reserve(&beside).await.unwrap();
 
     cluster.nodes()[hung].pause();
     let (lived, failed) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -226,4 +234,13 @@ async fn a_cluster_node_that_hangs_is_left_for_the_replica_that_took_its_place()
         "healed {took:?} after a primary hung; another node meanwhile: {lived:?} calls, {failed:?} failed"
     );
     assert!(lived.into_inner() > failed.into_inner());
+
+    // A connection to the silent node takes longer than a call may.
+    let finds = async || match waiting.reserve(&beside.clone().resent()).await {
+        // The one that took its place has no replica: it has been asked.
+        Err(error) if error.to_string().contains("too few replicas") => Ok(()),
+        other => other.map(|_| ()),
+    };
+    let (_, took) = heals(finds, is_unknown).await;
+    println!("who waits for replicas has found it {took:?} later");
 }

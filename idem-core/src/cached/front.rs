@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Cache, Cached, rules};
-use crate::{Answer, Completion, Operation, Outcome, RecordId, ReserveRequest};
+use crate::{Answer, Completion, Operation, Outcome, RecordId, Replay, ReserveRequest};
 
 /// The cache of a [`Cached`], as the transactional mode of a store sees it: from [`Cached::front`]. For those who
 /// write such a mode; `idem_postgres::Transactions::behind` has it built in.
@@ -14,7 +14,8 @@ use crate::{Answer, Completion, Operation, Outcome, RecordId, ReserveRequest};
 /// this order, and the rules of [`Cached`] hold:
 ///
 /// 1. [`look_up`](Self::look_up), before it begins: a replay or a conflict is the answer, and nothing is opened.
-/// 2. [`reserved`](Self::reserved), with what the store answered inside the transaction.
+/// 2. [`reserved`](Self::reserved), once the store has granted it inside the transaction. What it replays instead is
+///    for [`replayed`](Self::replayed), after the end of the transaction.
 /// 3. [`ends`](Self::ends), after the effect and before the commit or the rollback.
 /// 4. [`committed`](Self::committed), once the commit is acknowledged, and not before: **what is not committed is never
 ///    kept as an answer.** A commit whose answer was lost is not told.
@@ -66,12 +67,19 @@ impl CacheFront {
         (!passed_over).then_some(known)
     }
 
-    /// After the store's answer inside the transaction; `elapsed` since before it was asked. Marks what was granted,
-    /// keeps what is replayed.
-    pub async fn reserved(&self, request: &ReserveRequest, outcome: &Outcome, elapsed: Duration) {
+    /// After the store has granted this request inside the transaction; `elapsed` since before it was asked. Marks it,
+    /// for [the time of a mark](Cached::marks): nothing renews that within a transaction.
+    pub async fn reserved(&self, request: &ReserveRequest, elapsed: Duration) {
         let longest = self.cached.longest_mark();
-        let keep = rules::after_reserve(request, outcome, longest, elapsed);
+        let keep = rules::after_grant(request, longest, elapsed);
         self.cached.keep(&request.operation.record, keep).await;
+    }
+
+    /// Keeps what the store replayed; `elapsed` since before it was asked. **Only after the transaction has ended, and
+    /// only if that was not what completed the record**: an answer of its own may have been rolled back.
+    pub async fn replayed(&self, operation: &Operation, replay: &Replay, elapsed: Duration) {
+        let keep = rules::after_replay(operation.fingerprint, replay, elapsed);
+        self.cached.keep(&operation.record, keep).await;
     }
 
     /// Before the commit or the rollback: removes the mark.

@@ -17,7 +17,9 @@ use crate::time::{Clock, MonotonicClock, Timestamp};
 ///
 /// It is a node's own, so [`Cached`](super::Cached) keeps completed answers in it and no marks. What it
 /// evicts costs speed only. The end of each entry is compared with the clock: nothing is given after
-/// its time.
+/// its time. A machine that was suspended has not counted that: an entry lasts longer by so much.
+///
+/// One for each store: see [`Cached::new`](super::Cached::new).
 ///
 /// Needs the feature `memory-cache`.
 #[derive(Clone)]

@@ -165,6 +165,10 @@ pub struct Cached<S, C> {
 
 impl<S, C: Cache> Cached<S, C> {
     /// `cache` in front of `store`.
+    ///
+    /// **One cache is for one store.** Entries go by scope and key, and do not name the store: two stores, or a
+    /// database that was made anew, behind one cache would replay each other's answers. Give a shared cache another
+    /// prefix for each store, and flush it with its database.
     pub fn new(store: S, cache: C) -> Self {
         Self {
             store,
@@ -183,7 +187,8 @@ impl<S, C: Cache> Cached<S, C> {
         self
     }
 
-    /// How long a call of the cache may take before it is passed over. Default 50 ms.
+    /// How long a call of the cache may take before it is passed over. Default 50 ms; a cache that usually takes
+    /// longer is of no use.
     #[must_use]
     pub fn cache_timeout(mut self, one_call: Duration) -> Self {
         self.cache_timeout = one_call;

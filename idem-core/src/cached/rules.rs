@@ -101,15 +101,25 @@ pub(crate) fn after_reserve(
     longest_mark: Duration,
     elapsed: Duration,
 ) -> Keep {
-    let fingerprint = request.operation.fingerprint;
     match outcome {
-        Outcome::Reserved { .. } => {
-            let lease = request.terms.lease();
-            Keep::mark(fingerprint, request.token, lease, longest_mark, elapsed)
-        }
-        Outcome::Replay(replay) => Keep::copy(fingerprint, replay, elapsed),
+        Outcome::Reserved { .. } => after_grant(request, longest_mark, elapsed),
+        Outcome::Replay(replay) => after_replay(request.operation.fingerprint, replay, elapsed),
         Outcome::Conflict { .. } | Outcome::Mismatch => Keep::Nothing,
     }
+}
+
+pub(crate) fn after_grant(
+    request: &ReserveRequest,
+    longest_mark: Duration,
+    elapsed: Duration,
+) -> Keep {
+    let fingerprint = request.operation.fingerprint;
+    let lease = request.terms.lease();
+    Keep::mark(fingerprint, request.token, lease, longest_mark, elapsed)
+}
+
+pub(crate) fn after_replay(fingerprint: Fingerprint, replay: &Replay, elapsed: Duration) -> Keep {
+    Keep::copy(fingerprint, replay, elapsed)
 }
 
 /// `fingerprint`: of the reservation, as it was granted.

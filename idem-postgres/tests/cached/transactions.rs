@@ -109,14 +109,8 @@ async fn what_was_committed_and_not_kept_is_kept_by_the_next_repeat() {
 async fn a_mark_that_is_left_refuses_until_it_ends() {
     let nodes = Nodes::open().await;
     let leave = async |key: &str| {
-        let granted = Outcome::Reserved {
-            attempt: 1,
-            progress: None,
-        };
         let front = node(&nodes).front();
-        front
-            .reserved(&request(key), &granted, Duration::ZERO)
-            .await;
+        front.reserved(&request(key), Duration::ZERO).await;
     };
     run(&nodes, "landed", pay).await.unwrap();
     for key in ["died", "landed"] {

@@ -116,11 +116,11 @@ async fn the_wait_costs_one_command_and_a_mark_where_nothing_was_written() {
     store.complete(&holder, &answer("paid")).await.unwrap();
     assert_eq!(
         cost(),
-        "1 evalsha, 1 getex, 1 set, 1 time, 1 wait",
+        "1 eval, 1 evalsha, 2 getex, 1 set, 1 time, 1 wait",
         "a mark"
     );
     store.reserve(&request("k")).await.unwrap();
-    assert_eq!(cost(), "2 set, 1 time, 1 wait", "a mark");
+    assert_eq!(cost(), "1 eval, 1 getex, 2 set, 1 time, 1 wait", "a mark");
     store.reserve(&other_payload("k")).await.unwrap();
     assert_eq!(
         cost(),
@@ -132,4 +132,26 @@ async fn the_wait_costs_one_command_and_a_mark_where_nothing_was_written() {
     let left = pair.primary.ask(&["PTTL", "idem::wait:{idem:acct_812:k}"]);
     assert!(matches!(left, Reply::Integer(..=1000)), "{left:?}");
     assert_eq!(store.lapsed(None, 10).await.unwrap().records, []);
+}
+
+#[tokio::test]
+async fn a_full_server_still_replays_completes_and_releases() {
+    let pair = Pair::start().await;
+    let store = pair.plain.clone().wait_replicas(1, PATIENCE).unwrap();
+    let [done, runs, given_back] = ["done", "runs", "given back"].map(request);
+    let holder = reserve(&store, &done).await;
+    store.complete(&holder, &answer("paid")).await.unwrap();
+    let [runs, given_back] = [
+        reserve(&store, &runs).await,
+        reserve(&store, &given_back).await,
+    ];
+    pair.primary.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let refused = store.reserve(&request("new")).await.unwrap_err();
+    assert!(refused.to_string().contains("memory"), "{refused}");
+    let replay = store.reserve(&request("done")).await.unwrap();
+    assert!(matches!(replay, Outcome::Replay(_)), "{replay:?}");
+    for _ in 0..2 {
+        store.complete(&runs, &answer("paid")).await.unwrap();
+    }
+    assert_eq!(store.release(&given_back).await.unwrap(), Update::Done);
 }

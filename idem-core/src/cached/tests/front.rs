@@ -4,20 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::support::{Failing, LEASE, SECOND, answer, nodes, operation, request};
-use crate::{Cache, CacheFront, Cached, Outcome, ReserveRequest};
+use crate::{Cache, CacheFront, Cached, Outcome, Replay, ReserveRequest};
 
 const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
-fn granted() -> Outcome {
-    Outcome::Reserved {
-        attempt: 1,
-        progress: None,
-    }
-}
-
 async fn begin(front: &CacheFront, request: &ReserveRequest) {
     assert_eq!(front.look_up(&request.operation).await, None);
-    front.reserved(request, &granted(), Duration::ZERO).await;
+    front.reserved(request, Duration::ZERO).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,7 +45,7 @@ async fn a_mark_lasts_no_longer_than_what_is_left_of_the_lease() {
     let front = nodes.a.marks(LEASE).front();
     let request = request("k");
     let left = 2 * SECOND;
-    front.reserved(&request, &granted(), LEASE - left).await;
+    front.reserved(&request, LEASE - left).await;
     let conflict = front.look_up(&request.operation).await;
     assert!(
         matches!(conflict, Some(Outcome::Conflict { retry_after: Some(hint) }) if hint == left)
@@ -77,6 +70,22 @@ async fn who_waits_is_not_refused_and_refuses_nobody() {
         waits.look_up(&operation).await,
         Some(Outcome::Replay(_))
     ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_store_replayed_is_kept_for_half_of_its_time() {
+    let nodes = nodes();
+    let (front, operation) = (nodes.a.front(), operation("k", "150.00"));
+    let replay = Replay {
+        answer: answer("paid"),
+        remembered_for: RETENTION,
+    };
+    front.replayed(&operation, &replay, SECOND).await;
+    let Some(Outcome::Replay(kept)) = nodes.b.front().look_up(&operation).await else {
+        panic!("no replay")
+    };
+    assert_eq!(kept.answer, replay.answer);
+    assert_eq!(kept.remembered_for, RETENTION / 2 - SECOND);
 }
 
 #[tokio::test(start_paused = true)]
