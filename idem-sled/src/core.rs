@@ -13,6 +13,7 @@ use crate::engine::{Engine, Value};
 use crate::failure;
 use crate::large::{LargeTree, Parted, Reference};
 use crate::life::{Gone, Life};
+use crate::nudge::Nudges;
 
 /// Whoever waits for a commit: told by a call.
 pub(crate) struct Told(Box<dyn FnOnce(Result<(), Closed>) + Send>);
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) records: Tree,
     pub(crate) large: LargeTree,
+    pub(crate) nudges: Nudges,
     pub(crate) commits: Arc<Commits<Told>>,
     pub(crate) clock: Arc<HighWater>,
     /// Whether answers wait for the disk.

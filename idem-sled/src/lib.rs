@@ -131,6 +131,7 @@ mod failure;
 mod hands;
 mod large;
 mod life;
+mod nudge;
 mod open;
 mod options;
 mod readable;
