@@ -93,7 +93,7 @@ async fn a_handler_that_completes_by_itself_is_no_replay() {
     assert_unknown(&isolated, async move |mut connection, reserved| {
         run(&mut connection, &insert).await.unwrap();
         let (holder, answer) = (reserved.holder().clone(), Answer::Full(paid()));
-        let completed = store.complete_held_in(&mut *connection, &holder, &answer);
+        let completed = store.complete_held_in(&mut connection, &holder, &answer);
         completed.await.unwrap();
         Ok(Settled::Complete(paid()))
     })

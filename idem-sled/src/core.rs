@@ -13,6 +13,7 @@ use crate::engine::{Engine, Value};
 use crate::failure;
 use crate::large::{LargeTree, Parted, Reference};
 use crate::life::{Gone, Life};
+use crate::nudge::Nudges;
 
 /// Whoever waits for a commit: told by a call.
 pub(crate) struct Told(Box<dyn FnOnce(Result<(), Closed>) + Send>);
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) db: Db,
     pub(crate) records: Tree,
     pub(crate) large: LargeTree,
+    pub(crate) nudges: Nudges,
     pub(crate) commits: Arc<Commits<Told>>,
     pub(crate) clock: Arc<HighWater>,
     /// Whether answers wait for the disk.
@@ -210,15 +212,17 @@ impl Core {
         }
         let from = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
         let mut page = Vec::new();
-        // Whoever looks at index entries has no use for the records behind them, which may be large.
-        let mut after_an_entry = false;
+        // Whoever looks at index entries has no use for the records behind them, which may be large: at most one
+        // is read, so that a page is empty only at the end.
+        let mut after_an_entry = CasStore::<Engine>::is_index_entry(after);
         for pair in self.records.range::<&[u8], _>(from) {
             let (key, value) = pair.map_err(failure::not_read)?;
             let is_entry = CasStore::<Engine>::is_index_entry(&key);
-            if after_an_entry && !is_entry {
+            let is_behind_them = after_an_entry && !is_entry;
+            if is_behind_them && !page.is_empty() {
                 break;
             }
-            after_an_entry = is_entry;
+            after_an_entry |= is_entry;
             let stored = match self.read_from(&key, value.clone()) {
                 Ok(Some(stored)) => stored,
                 // Removed since.
@@ -231,10 +235,60 @@ impl Core {
                 Err(error) => return Err(error),
             };
             page.push((key.to_vec(), stored));
-            if page.len() >= limit {
+            if is_behind_them || page.len() >= limit {
                 break;
             }
         }
         Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use idem_core::{
+        CompareAndSwap as _, Fingerprint, Holder, IdempotencyStore as _, Key, Operation, Outcome,
+        ReserveRequest, Response, Scope, Terms, Token,
+    };
+    use testkit::Folder;
+
+    use crate::SledStore;
+
+    async fn complete(store: &SledStore, key: &str) {
+        let operation = Operation::new(
+            Scope::new("scope").unwrap(),
+            Key::new(key).unwrap(),
+            Fingerprint::raw("150.00"),
+        );
+        let request = ReserveRequest::new(operation, Token::random(), Terms::default());
+        let Outcome::Reserved { attempt, .. } = store.reserve(&request).await.unwrap() else {
+            panic!("{key} is not vacant");
+        };
+        let holder = Holder::new(request.operation.record, request.token, attempt);
+        let answer = Response::new(201).body("x".repeat(10_000));
+        store.complete(&holder, &answer.into()).await.unwrap();
+    }
+
+    /// Purge and `lapsed` go on behind the last entry that is due, which is mostly the last that there is.
+    #[tokio::test]
+    async fn a_look_at_entries_reads_no_more_than_one_record_behind_them() {
+        let folder = Folder::new();
+        let store = SledStore::open(folder.path()).await.unwrap();
+        for key in ["a", "b", "c"] {
+            complete(&store, key).await;
+        }
+        let engine = store.inner().cas.engine();
+        let page = async |after: &[u8]| {
+            let page = engine.scan(after, 128).await.unwrap();
+            page.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let entries = page(b"").await;
+        assert_eq!(entries.len(), 6, "of both indexes");
+        let records = page(b"\x01r").await;
+        assert_eq!(records.len(), 3);
+        for after in [entries.last().unwrap().as_slice(), b"\x01l\xff"] {
+            assert_eq!(page(after).await, records[..1]);
+        }
+        assert_eq!(page(&records[0]).await, records[1..]);
+        assert!(page(&records[2]).await.is_empty());
     }
 }

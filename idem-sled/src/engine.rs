@@ -159,8 +159,9 @@ impl CompareAndSwap for Engine {
         let key = key.to_vec();
         let expected = expected.map(|expected| expected.0.clone());
         let value = value.map(<[u8]>::to_vec);
-        // sled's log comes back in the order in which it was written, up to some place: an entry that is
-        // written before its record needs no flush of its own.
+        // After a kill sled's log comes back in the order in which it was written, up to some place: an entry that
+        // is written before its record needs no flush of its own. If the machine stops, a log of more than about
+        // 1 MiB since the last sync may have a hole, and a record then no entry: the patrol finds it.
         let wait = self.waits && !CasStore::<Self>::is_index_entry(&key);
         self.ask(move |core, answer| core.swap(&key, expected.as_deref(), value, wait, answer))
             .await

@@ -11,8 +11,9 @@
 //! ```
 //! > **Invariant.** A reference that stands in a record has all of its chunks.
 //!
-//! - **Chunks first**, head before all, then the swap that puts the reference into the record; sled's log comes
-//!   back in the order in which it was written.
+//! - **Chunks first**, head before all, then the swap that puts the reference into the record; after a kill, sled's
+//!   log comes back in the order in which it was written. After the machine stops that holds for about 1 MiB of log
+//!   since the last sync, and a large value may be more: see the crate's front page.
 //! - **Removed last**, head after all, once another value stands in the record, or the swap was lost. So whoever
 //!   misses a chunk looks at the record again; if that still stands, it is damaged.
 //! - **Killed in between**, chunks without a record are left. [Opening](LargeTree::remove_orphans) removes them:

@@ -23,7 +23,7 @@
 //! | | [`Durability::Immediate`] (default) | [`Durability::Eventual`] |
 //! | --- | --- | --- |
 //! | `kill -9`, panic, out of memory | everything that was acknowledged, and whatever an answer rested on | all but the last `within` and one flush |
-//! | the machine stops | the same, as far as the disk keeps what it has confirmed by `fdatasync` | the same |
+//! | the machine stops | the same, as far as the disk keeps what it has confirmed by `fdatasync`, **and while sled writes less than about 1 MiB of log between two syncs. Beyond that nothing is certain: [see below](#when-the-machine-stops)** | the same, on the same condition |
 //! | [`close`](SledStore::close), or the last clone dropped | everything | everything, if the last flush succeeds: `close` says so, and [`flush`](SledStore::flush) before |
 //! | the disk is lost | nothing | nothing |
 //!
@@ -35,8 +35,8 @@
 //! not write, so nothing that is in memory can be relied on any more. Everybody who waits is told, and every later
 //! call says so until the folder is opened again.
 //!
-//! Under `Eventual` a crash puts the store back to how it was at some instant before: **what had been answered
-//! may run again**. Choose it where the effect is deduplicated by its derived key anyway.
+//! Under `Eventual` a killed process puts the store back to how it was at some instant before: **what had been
+//! answered may run again**. Choose it where the effect is deduplicated by its derived key anyway.
 //!
 //! # Key and effect together
 //! A payment that is a row in a tree of the same folder commits together with its key:
@@ -77,15 +77,34 @@
 //! Space comes back late: the log is compacted as it goes, and takes about twice what is stored. Call
 //! [`Inspect::purge_expired`](idem_core::Inspect::purge_expired), or let a [`Janitor`](idem_core::Janitor) do it.
 //!
+//! # When the machine stops
+//! A power cut, a kernel's panic or a virtual machine that is killed, not the end of a process, **may take
+//! acknowledged answers, split a transaction, its row there without its record or its record without its row, or
+//! leave a folder that never opens again**, if these come together on Linux:
+//! - sled has written about 1 MiB of log, two of its segments, since the last `fdatasync`. A log is several times what
+//!   is stored: one answer of a megabyte is enough, many of 64 KiB within one sync, a purge of many records, the
+//!   removal of what a crash left when the folder is opened, or a busy `within` of
+//!   [`Eventual`](Durability::Eventual);
+//! - meanwhile it has moved pages out of a segment that was on disk, and has written over that segment; or the first
+//!   of several segments is lost, and later ones are not;
+//! - the disk keeps the later write and not the earlier. A disk with power-loss protection keeps both, **and that
+//!   does not help** where the earlier one made the file longer: the file's new size is on disk with `fdatasync`
+//!   alone.
+//!
+//! Small answers under [`Immediate`](Durability::Immediate), purged often and in small numbers, stay below that as a
+//! rule. Where it must not happen at all, take Postgres, or a provider that deduplicates by the derived key for longer
+//! than you retry; and keep a backup. The tests kill processes; none cuts the power.
+//!
 //! # sled, plainly
 //! sled 0.34.7 is from 2021, the last stable release, and **nobody maintains it**; 1.0 has been in alpha since, with
 //! another format and without transactions. Its own README says: if reliability is your primary constraint, use
 //! SQLite. Two crates that it depends on are unmaintained as well (RUSTSEC-2025-0057, RUSTSEC-2024-0384). What is
 //! relied on here is little: compare-and-swap for each key, transactions, and a log that comes back up to some
-//! place. What is known to be weak is worked around:
+//! place. What is known to be weak is worked around, **but for the first row**:
 //!
 //! | sled 0.34.7 | so here |
 //! | --- | --- |
+//! | on Linux it takes what `sync_file_range` has written for stable, and on the strength of that writes over older parts of its log, between two syncs | **not worked around**: [see above](#when-the-machine-stops) |
 //! | `flush_async` hangs for ever at eight callers | it is never called; one thread flushes |
 //! | `flush()` is `sync_file_range` on Linux, which leaves the data in the disk's cache | `fdatasync` of the file follows |
 //! | values in files of their own are never synced | they are, and their folder, before the `fdatasync` |
@@ -93,9 +112,9 @@
 //! | so does one in its very first moments | half a configuration without data is removed |
 //! | its cache is 1 GiB | 64 MiB, see [`Options::cache_capacity`] |
 //! | a leaf of a tree, up to 16 values, is a file of its own once it is over 128 KiB; not all of these files are removed when they are replaced and the process restarts | the store's own trees stay far below that, see above. **Not for rows of yours**, nor for what the first format wrote until it is replaced |
-//! | if such a file cannot be written, its flushes wait for ever; or for the next write, if a piece of the log cannot | it is made to write; after [a limit](Options::commit_limit) every call is told, and `close` returns. **The folder may stay locked then until the process ends**, and its other stores may wait: start it anew |
+//! | if such a file cannot be written, its flushes wait for ever; or for the next write, if a piece of the log cannot | it is made to write, a new tree each time, also while a transaction waits; after [a limit](Options::commit_limit) every call is told, and `close` returns. **The folder may stay locked then until the process ends**, and its other stores may wait: start it anew |
 //! | what it cannot read of its log when it opens, a large value's file included, it takes for the log's end, and clears away what follows | everything is read through first, and a file that refuses is an [error](OpenError::Io). **Not if a file is missing**: keep the folder whole, and a backup |
-//! | a transaction over several trees is atomic when the process is killed, but not if a write of it fails | the record comes last: an effect may stand without its completion, and the retry meets it under the same derived key |
+//! | a transaction over several trees is atomic when the process is killed, but not if a write of it fails (nor always [if the machine stops](#when-the-machine-stops)) | the record comes last: an effect may stand without its completion, and the retry meets it under the same derived key |
 //! | a transaction's closure may run again, and locks out every other call in the process | see [`run_in`](Transactions::run_in) |
 //!
 //! What hangs without a commit is not noticed: a read on a disk that does not answer, or a transaction's handler
@@ -131,6 +150,7 @@ mod failure;
 mod hands;
 mod large;
 mod life;
+mod nudge;
 mod open;
 mod options;
 mod readable;

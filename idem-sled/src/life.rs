@@ -3,7 +3,8 @@
 //! sled has errors after which its flush never returns: the disk refused a large value; or it refused a piece of
 //! the log, and sled does not tell the flush that waits for it before somebody else writes. A thread of the
 //! store's watches the one that commits, and later the one that closes. It has somebody write from time to time,
-//! and gives up after a limit. It sleeps while there is nothing to watch.
+//! and gives up after a limit, which does not count while the process stands still. It sleeps while there is
+//! nothing to watch.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -152,6 +153,7 @@ impl Life {
 
     /// False if something takes too long.
     fn sees_the_end(&self, mut nudge: impl FnMut()) -> bool {
+        let mut waited = Waited::new(Instant::now());
         let mut watched = self.lock();
         while !watched.gone {
             let Some(since) = watched.since else {
@@ -161,7 +163,11 @@ impl Life {
                 watched.idle = false;
                 continue;
             };
-            let left = self.limit.saturating_sub(since.elapsed());
+            if waited.since != since {
+                waited = Waited::new(since);
+            }
+            waited.look(Instant::now(), self.nudge_after);
+            let left = self.limit.saturating_sub(waited.counted);
             if left.is_zero() {
                 return false;
             }
@@ -179,6 +185,32 @@ impl Life {
 
     fn lock(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long something has been waited for.
+///
+/// Between two looks there is a step at most, or the process stood still (it was stopped, or its machine was): what
+/// is waited for did so, too, and has the rest of its time.
+struct Waited {
+    since: Instant,
+    looked: Instant,
+    counted: Duration,
+}
+
+impl Waited {
+    fn new(since: Instant) -> Self {
+        Self {
+            since,
+            looked: since,
+            counted: Duration::ZERO,
+        }
+    }
+
+    fn look(&mut self, now: Instant, step: Duration) {
+        let passed = now.saturating_duration_since(self.looked);
+        self.counted = self.counted.saturating_add(passed.min(step));
+        self.looked = now;
     }
 }
 
@@ -234,6 +266,18 @@ mod tests {
         life.over(|| assert_eq!(told.recv(), Ok("nudged")));
         drop(Gone(Arc::clone(&life)));
         assert_eq!(told.recv(), Ok("ends"));
+    }
+
+    #[test]
+    fn what_stood_still_with_its_process_has_the_rest_of_its_time() {
+        let began = Instant::now();
+        let mut waited = Waited::new(began);
+        let mut counted = |seconds| {
+            waited.look(began + Duration::from_secs(seconds), LONGEST_NUDGE);
+            waited.counted.as_secs()
+        };
+        assert_eq!([1, 2, 3].map(&mut counted), [1, 2, 3]);
+        assert_eq!([3_600, 3_601].map(&mut counted), [4, 5]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::disk::{Disk, MARK, sync_folder};
 use crate::engine::{Engine, Shared};
 use crate::large::LargeTree;
 use crate::life::{Gone, Life};
+use crate::nudge::{self, Nudges};
 use crate::readable::read_through;
 use crate::threads::{named, start_threads, watch};
 use crate::{Durability, OpenError, Options, SledStore};
@@ -26,7 +27,7 @@ use crate::{Durability, OpenError, Options, SledStore};
 pub(crate) const OWN_TREES: &str = "idem_";
 const RECORDS: &str = "idem_records";
 const LARGE: &str = "idem_large";
-pub(crate) const FACTS: &str = "idem_facts";
+const FACTS: &str = "idem_facts";
 
 /// In the tree of facts: how the rest is written. Frozen with the golden files.
 const FORMAT: &[u8] = b"format";
@@ -82,6 +83,7 @@ fn open_here(options: Options, life: Arc<Life>) -> Result<SledStore, OpenError> 
     }
     let large = LargeTree(db.open_tree(LARGE)?);
     remove_orphans(&large, &records)?;
+    nudge::remove_left(&db)?;
     let source = options
         .clock
         .unwrap_or_else(|| Box::new(WallClock::starting_at(mark)));
@@ -92,6 +94,7 @@ fn open_here(options: Options, life: Arc<Life>) -> Result<SledStore, OpenError> 
         db,
         records,
         large,
+        nudges: Nudges::default(),
         commits: Arc::default(),
         clock: Arc::clone(&clock),
         immediate: options.durability == Durability::Immediate,

@@ -11,7 +11,6 @@ use crate::commits::{Closed, Commits};
 use crate::core::{Core, Told};
 use crate::disk::Disk;
 use crate::hands::{HANDS, Hands};
-use crate::open::FACTS;
 
 pub(crate) fn named(name: &str) -> thread::Builder {
     thread::Builder::new().name(name.to_owned())
@@ -81,22 +80,14 @@ pub(crate) fn watch(core: &Arc<Core>) -> io::Result<()> {
 
 /// Nudges sled, on a thread of its own each time, for that may hang as well; then it is the last.
 fn nudge(core: Weak<Core>) -> impl FnMut() {
-    let mut nudging = None::<thread::JoinHandle<()>>;
+    let mut nudging = None::<thread::JoinHandle<sled::Result<()>>>;
     move || {
         if nudging.as_ref().is_none_or(thread::JoinHandle::is_finished)
             && let Some(core) = core.upgrade()
         {
-            let nudge = move || nudge_once(&core);
+            let nudge = move || core.nudges.nudge(&core.db);
             nudging = named("idem-sled-nudge").spawn(nudge).ok();
         }
-    }
-}
-
-/// A write that nobody reads. If sled has met an error, it says so before it writes, also to a flush that waits
-/// for what will not be written.
-fn nudge_once(core: &Core) {
-    if let Ok(facts) = core.db.open_tree(FACTS) {
-        let _ = facts.insert(b"nudge", &[]);
     }
 }
 

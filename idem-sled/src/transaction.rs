@@ -117,7 +117,7 @@ fn run<C, N, E, const T: usize>(
     };
     // sled applies the trees in this order, and if it fails half-way, on a full disk, what it has applied stays.
     // An effect without its completion is then met again under the same derived key; a completion without its
-    // effect would be replayed.
+    // effect would be replayed. The machine's stop may break this all the same: see the crate's front page.
     let mut all = trees;
     all.push(core.large.0.clone());
     all.push(core.records.clone());

@@ -33,7 +33,7 @@ mod unix {
     use std::time::{Duration, Instant};
 
     use idem_core::{Error, IdempotencyStore as _, Inspect as _, Outcome, Response};
-    use idem_sled::{OpenError, SledStore};
+    use idem_sled::{EffectTree, OpenError, RunInError, SledStore};
     use testkit::Folder;
 
     use crate::support::large::assert_whole;
@@ -64,6 +64,10 @@ mod unix {
         }
         crate::one_test::run("a_disk_that_refuses_ends_every_call", || {
             assert_eq!(run("the log"), "something could not be written");
+            assert_eq!(
+                run("the log, in transactions"),
+                "something could not be written"
+            );
             assert_eq!(run("a large row"), "sled hangs");
             assert_eq!(run("an opening"), "it was not open");
         });
@@ -152,6 +156,23 @@ mod unix {
         Ok(())
     }
 
+    async fn complete_at_once(
+        store: &SledStore,
+        rows: &EffectTree,
+        key: &str,
+    ) -> Result<(), Error> {
+        let run = store.run_in([rows], operation(key), |[rows], _| {
+            rows.insert("row", "150.00");
+            Ok::<_, Error>(Response::new(201).body("x".repeat(10_000)))
+        });
+        match run.await {
+            Ok(_) => println!("acknowledged {key}"),
+            Err(RunInError::Store(error)) => return Err(error),
+            Err(error) => panic!("{error:?}"),
+        }
+        Ok(())
+    }
+
     /// In the process whose files may not grow.
     async fn fill(what: &str, folder: &Path) {
         let options = SledStore::options(folder).commit_limit(LIMIT);
@@ -164,6 +185,7 @@ mod unix {
                 return println!("closed: it was not open");
             }
         };
+        let rows = store.effect_tree("rows").await.unwrap();
         let mut refused = None;
         for number in 0..1_000 {
             if number == 8 && what == "a large row" {
@@ -173,15 +195,23 @@ mod unix {
                 println!("row: {:?}", row.unwrap_err());
             }
             let began = Instant::now();
-            // Some wait together.
+            // Some wait together; those who transact wait for a flush, and lock the others out meanwhile.
+            let transacts = what == "the log, in transactions";
             let all = [0, 1, 2].map(|also| {
-                let store = store.clone();
-                tokio::spawn(async move { complete(&store, &format!("{number}.{also}")).await })
+                let (store, rows, key) = (store.clone(), rows.clone(), format!("{number}.{also}"));
+                tokio::spawn(async move {
+                    if transacts && also > 0 {
+                        complete_at_once(&store, &rows, &key).await
+                    } else {
+                        complete(&store, &key).await
+                    }
+                })
             });
             for task in all {
                 refused = refused.or(task.await.unwrap().err());
             }
             if what == "nothing" && number == 10 {
+                drop(rows);
                 store.close().await.unwrap();
                 return println!("closed: well");
             }
@@ -202,6 +232,7 @@ mod unix {
         assert!(store.effect_tree("late").await.is_err());
         println!("later: 5 calls in {:?}", began.elapsed());
         assert!(began.elapsed() < PATIENCE);
+        drop(rows);
         let error = store.close().await.unwrap_err().to_string();
         let how = ["something could not be written", "sled hangs"];
         let how = how.into_iter().find(|how| error.contains(how)).unwrap();
