@@ -14,6 +14,7 @@ use crate::failure;
 use crate::large::{LargeTree, Parted, Reference};
 use crate::life::{Gone, Life};
 use crate::nudge::Nudges;
+use crate::pace::Pace;
 
 /// Whoever waits for a commit: told by a call.
 pub(crate) struct Told(Box<dyn FnOnce(Result<(), Closed>) + Send>);
@@ -39,6 +40,7 @@ pub(crate) struct Core {
     pub(crate) records: Tree,
     pub(crate) large: LargeTree,
     pub(crate) nudges: Nudges,
+    pub(crate) pace: Pace,
     pub(crate) commits: Arc<Commits<Told>>,
     pub(crate) clock: Arc<HighWater>,
     /// Whether answers wait for the disk.
@@ -180,20 +182,23 @@ impl Core {
     ) -> sled::Result<Swapped> {
         let parted = value.map(|value| Parted::of(key, value));
         if let Some(parted) = &parted {
-            self.large.write(key, parted)?;
+            self.large.write(key, parted, |chunk| self.wrote(chunk))?;
         }
         let stands = parted.as_ref().map(|parted| parted.stands.as_slice());
-        match self.records.compare_and_swap(key, expected, stands)? {
+        let swapped = self.records.compare_and_swap(key, expected, stands)?;
+        // What is replaced or removed is as large as its neighbours, which are written anew sooner or later.
+        self.wrote(stands.or(expected).map_or(0, <[u8]>::len));
+        match swapped {
             Ok(()) => {
                 // What was loaded is not torn.
                 if let Some(Ok(Some(old))) = expected.map(|old| Reference::of(key, old)) {
-                    self.large.remove(&old)?;
+                    self.large.remove(&old, |chunk| self.wrote(chunk))?;
                 }
                 Ok(Swapped::Done)
             }
             Err(_) => {
                 if let Some(parted) = &parted {
-                    self.large.take_back(parted)?;
+                    self.large.take_back(parted, |chunk| self.wrote(chunk))?;
                 }
                 Ok(Swapped::Lost)
             }

@@ -12,8 +12,8 @@
 //! > **Invariant.** A reference that stands in a record has all of its chunks.
 //!
 //! - **Chunks first**, head before all, then the swap that puts the reference into the record; after a kill, sled's
-//!   log comes back in the order in which it was written. After the machine stops that holds for about 1 MiB of log
-//!   since the last sync, and a large value may be more: see the crate's front page.
+//!   log comes back in the order in which it was written. For a machine that
+//!   stops, a sync comes in between now and then: see `pace.rs`.
 //! - **Removed last**, head after all, once another value stands in the record, or the swap was lost. So whoever
 //!   misses a chunk looks at the record again; if that still stands, it is damaged.
 //! - **Killed in between**, chunks without a record are left. [Opening](LargeTree::remove_orphans) removes them:
@@ -165,9 +165,16 @@ pub(crate) struct LargeTree(pub(crate) Tree);
 
 impl LargeTree {
     /// Before the swap.
-    pub(crate) fn write(&self, key: &[u8], parted: &Parted) -> sled::Result<()> {
+    pub(crate) fn write(
+        &self,
+        key: &[u8],
+        parted: &Parted,
+        wrote: impl Fn(usize),
+    ) -> sled::Result<()> {
         for (chunk_key, chunk) in parted.entries(key) {
+            let length = chunk.len();
             self.0.insert(chunk_key, chunk)?;
+            wrote(length);
         }
         Ok(())
     }
@@ -185,17 +192,19 @@ impl LargeTree {
     }
 
     /// After the swap that was lost.
-    pub(crate) fn take_back(&self, parted: &Parted) -> sled::Result<()> {
+    pub(crate) fn take_back(&self, parted: &Parted, wrote: impl Fn(usize)) -> sled::Result<()> {
         match parted.reference() {
-            Some(reference) => self.remove(reference),
+            Some(reference) => self.remove(reference, wrote),
             None => Ok(()),
         }
     }
 
     /// Once no record refers to it any more.
-    pub(crate) fn remove(&self, reference: &Reference) -> sled::Result<()> {
+    pub(crate) fn remove(&self, reference: &Reference, wrote: impl Fn(usize)) -> sled::Result<()> {
         for key in reference.chunk_keys().rev() {
             self.0.remove(key)?;
+            // Its leaf is written anew, more often than when it was filled.
+            wrote(CHUNK);
         }
         self.0.remove(chunk_key(&reference.id, 0))?;
         Ok(())

@@ -19,6 +19,7 @@ use crate::engine::{Engine, Shared};
 use crate::large::LargeTree;
 use crate::life::{Gone, Life};
 use crate::nudge::{self, Nudges};
+use crate::pace::Pace;
 use crate::readable::read_through;
 use crate::threads::{named, start_threads, watch};
 use crate::{Durability, OpenError, Options, SledStore};
@@ -95,6 +96,7 @@ fn open_here(options: Options, life: Arc<Life>) -> Result<SledStore, OpenError> 
         records,
         large,
         nudges: Nudges::default(),
+        pace: Pace::default(),
         commits: Arc::default(),
         clock: Arc::clone(&clock),
         immediate: options.durability == Durability::Immediate,

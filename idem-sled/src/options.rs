@@ -11,22 +11,19 @@ use crate::{OpenError, SledStore, open};
 /// When a write is on disk: see the [crate's front page](crate#what-survives).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// Before it is acknowledged, and so is whatever an answer rests on. Callers share flushes. What large answers
-    /// and large purges may lose all the same if the machine stops:
-    /// [see there](crate#when-the-machine-stops).
+    /// Before it is acknowledged, and so is whatever an answer rests on. Callers share flushes. What that is
+    /// worth if the machine stops: [see there](crate#when-the-machine-stops).
     #[default]
     Immediate,
     /// Some time later. **Answers rest on what a crash may take back.**
     ///
     /// If the process is killed, what was acknowledged within the last `within`, and the
     /// time that a flush takes, may be lost: reservations, completions, replays that others were given. What
-    /// is left is how things stood at some instant before; if the machine stops, that is
-    /// [not certain](crate#when-the-machine-stops) after more than about 1 MiB of sled's log, which a busy `within`
-    /// comes to. So an operation may run a second time although it
+    /// is left is how things stood at some instant before. So an operation may run a second time although it
     /// was answered; what protects then is the derived key alone. A store loses nothing whose
     /// [`close`](SledStore::close) succeeds.
     Eventual {
-        /// The longest that a write waits for its flush to begin.
+        /// The longest that a write waits for its flush to begin; much that is written does not wait so long.
         within: Duration,
     },
 }

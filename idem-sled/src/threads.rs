@@ -53,6 +53,7 @@ fn commit_until_closed(core: Arc<Core>, mut disk: Disk, delay: Duration) {
     let (life, commits) = (Arc::clone(&core.life), Arc::clone(&core.commits));
     let mut commit = || {
         let commit = AssertUnwindSafe(|| disk.commit(&core.clock));
+        core.pace.begin();
         let committed = life.over(|| catch_unwind(commit));
         let committed =
             committed.unwrap_or_else(|_| Err(sled::Error::ReportableBug("flush panicked".into())));

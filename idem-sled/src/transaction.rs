@@ -108,6 +108,7 @@ fn run<C, N, E, const T: usize>(
     E: Send + 'static,
 {
     let key = CasStore::<Engine>::record_key(record);
+    core.keep_pace();
     let writing = match core.begin(&key) {
         Ok(writing) => writing,
         Err(closed) => {
@@ -155,6 +156,7 @@ fn run<C, N, E, const T: usize>(
                         records.remove(key)?;
                         continue;
                     };
+                    core.pace.wrote(value.len());
                     let parted = Parted::of(&key, value);
                     LargeTree::write_in(large, &key, &parted)?;
                     records.insert(key, parted.stands)?;
@@ -166,7 +168,7 @@ fn run<C, N, E, const T: usize>(
     let ended = ended.and_then(|(committed, replaced)| {
         // Not within: if the transaction fails half-way, the old record may stand.
         if let Some(replaced) = replaced {
-            core.large.remove(&replaced)?;
+            core.large.remove(&replaced, |chunk| core.wrote(chunk))?;
         }
         Ok(committed)
     });

@@ -34,11 +34,14 @@ mod linux {
     use std::process::Command;
     use std::task::Poll;
 
-    use idem_core::{IdempotencyStore as _, Outcome, Response};
+    use idem_core::{IdempotencyStore as _, Inspect as _, ManualClock, Outcome, Response, Terms};
     use idem_sled::{Durability, SledStore, sled};
     use testkit::Folder;
 
     use crate::support::{operation, request, reserve};
+
+    /// sled's. It may write over what it has moved after about two of them without a sync.
+    const SEGMENT: u64 = 512 << 10;
 
     const ARGUMENT: &str = "be-traced";
 
@@ -53,8 +56,16 @@ mod linux {
     }
 
     fn no_answer_before_its_sync() {
-        let syncs = judge(&trace("immediate")).unwrap_or_else(|fault| panic!("{fault}"));
-        println!("{syncs} syncs, and every acknowledgement after the one that covers it");
+        let seen = judge(&trace("immediate")).unwrap_or_else(|fault| panic!("{fault}"));
+        println!(
+            "{} syncs, and every acknowledgement after the one that covers it; {} bytes of log between two at most",
+            seen.syncs, seen.most_between_syncs
+        );
+        assert!(
+            seen.most_between_syncs < 2 * SEGMENT,
+            "{}",
+            seen.most_between_syncs
+        );
         // The judge can say no: under Eventual the order is another.
         let fault = judge(&trace("eventual")).unwrap_err();
         println!("eventual: {fault}");
@@ -78,7 +89,9 @@ mod linux {
             },
         };
         runtime.block_on(async {
+            let clock = ManualClock::new();
             let options = SledStore::options(folder).durability(durability);
+            let options = options.clock(clock.clone());
             let store = options.open().await.unwrap();
             let rows = store.effect_tree("rows").await.unwrap();
             for round in 0..5 {
@@ -104,7 +117,7 @@ mod linux {
                 let holder = reserve(&store, &format!("{round} large")).await;
                 say("ACK reserve");
                 // In chunks, which are written before the record.
-                let large = Response::new(201).body(vec![7; 300_000]).into();
+                let large = Response::new(201).body(vec![7; 900_000]).into();
                 store.complete(&holder, &large).await.unwrap();
                 say("ACK complete large");
 
@@ -120,6 +133,15 @@ mod linux {
                 run.await.unwrap();
                 say("ACK transaction");
             }
+            for round in 0..100 {
+                let holder = reserve(&store, &format!("{round} small")).await;
+                let answer = Response::new(201).body(vec![7; 1500]).into();
+                store.complete(&holder, &answer).await.unwrap();
+            }
+            clock.advance(2 * Terms::default().retention());
+            let purged = store.purge_expired(1000).await.unwrap();
+            say("ACK purge");
+            assert_eq!(purged.removed, 115, "{purged:?}");
         });
     }
 
@@ -145,7 +167,7 @@ mod linux {
     }
 
     /// What was written and is not synced, at some line of the trace.
-    #[derive(Default)]
+    #[derive(Debug, Default)]
     struct Judge {
         /// By thread, what a call that has begun and not ended was about.
         unfinished: BTreeMap<String, String>,
@@ -157,10 +179,12 @@ mod linux {
         syncs: u32,
         in_blobs: u32,
         acknowledged: BTreeMap<String, u32>,
+        log_since_sync: u64,
+        most_between_syncs: u64,
     }
 
     /// How many syncs there were; or which acknowledgement came too early.
-    fn judge(trace: &str) -> Result<u32, String> {
+    fn judge(trace: &str) -> Result<Judge, String> {
         let mut judge = Judge::default();
         for line in trace.lines() {
             let Some((thread, call)) = line.split_once(' ') else {
@@ -179,7 +203,7 @@ mod linux {
             );
         }
         assert!(judge.syncs >= 20, "{} syncs", judge.syncs);
-        Ok(judge.syncs)
+        Ok(judge)
     }
 
     impl Judge {
@@ -205,9 +229,16 @@ mod linux {
         fn begins(&mut self, thread: &str, call: &str) {
             let Some(file) = file(call) else { return };
             if call.starts_with("fsync(") || call.starts_with("fdatasync(") {
+                if file.ends_with("/db") {
+                    self.log_since_sync = 0;
+                }
                 self.syncing.insert(thread.to_owned(), file.to_owned());
                 self.dirty.remove(file);
             } else if call.starts_with("write(") || call.starts_with("pwrite64(") {
+                if file.ends_with("/db") {
+                    self.log_since_sync += length(call);
+                    self.most_between_syncs = self.most_between_syncs.max(self.log_since_sync);
+                }
                 self.dirty.insert(file.to_owned());
                 self.in_blobs += u32::from(file.contains("/blobs/"));
                 *self.unsynced.entry(file.to_owned()).or_default() += 1;
@@ -230,6 +261,15 @@ mod linux {
             }
             Ok(())
         }
+    }
+
+    /// How much a `pwrite64` is to write: the last but one of its arguments.
+    fn length(call: &str) -> u64 {
+        let arguments = call.split(')').next().unwrap_or_default();
+        let mut last = arguments.rsplit(", ").skip(1);
+        last.next()
+            .and_then(|length| length.parse().ok())
+            .unwrap_or(0)
     }
 
     /// The file of a call, if it is one that holds the store's data.
