@@ -1,9 +1,11 @@
 //! Which node of a cluster has a key.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use idem_core::Error;
 use redis::{ConnectionAddr, Value};
+use tokio::time::Instant;
 
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -11,9 +13,18 @@ use crate::failure::Failure;
 /// How many there are in a cluster.
 const SLOTS: u16 = 16_384;
 
+/// While a cluster is not whole each call finds it wrong: no node is asked for more often than this.
+const SETTLES: Duration = Duration::from_millis(100);
+
 /// The primaries as a node told them last; asked anew once it turns out to be wrong.
 #[derive(Default)]
-pub(crate) struct Slots(Mutex<Option<Arc<Vec<Range>>>>);
+pub(crate) struct Slots(Mutex<Option<Told>>);
+
+#[derive(Clone)]
+struct Told {
+    ranges: Arc<Vec<Range>>,
+    at: Instant,
+}
 
 #[derive(Debug, PartialEq)]
 struct Range {
@@ -32,19 +43,18 @@ impl Slots {
         cluster: &Connection,
         asked: &ConnectionAddr,
     ) -> Result<(String, u16), Failure> {
-        let known = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let known = self.told().clone();
         let ranges = match known {
-            Some(ranges) => ranges,
+            Some(told) => told.ranges,
             None => {
                 let mut command = redis::cmd("CLUSTER");
                 command.arg("SLOTS");
                 let ranges = read(&cluster.ask(&command).await?).ok_or_else(Failure::strange)?;
                 let ranges = Arc::new(ranges);
-                *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&ranges));
+                *self.told() = Some(Told {
+                    ranges: Arc::clone(&ranges),
+                    at: Instant::now(),
+                });
                 ranges
             }
         };
@@ -60,8 +70,14 @@ impl Slots {
         Ok((host, range.port))
     }
 
+    /// What was told just now stays a moment longer.
     pub(crate) fn forget(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.told().take_if(|told| told.at.elapsed() >= SETTLES);
+    }
+
+    /// Nobody panics in between.
+    fn told(&self) -> MutexGuard<'_, Option<Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -152,6 +168,20 @@ mod tests {
         for (name, expected) in [("123456789", 12739), ("idem:acct_812:order-17", 13190)] {
             assert_eq!(slot(name.as_bytes()), expected, "{name}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_told_is_forgotten_but_not_at_once() {
+        let slots = Slots::default();
+        *slots.told() = Some(Told {
+            ranges: Arc::default(),
+            at: Instant::now(),
+        });
+        slots.forget();
+        assert!(slots.told().is_some());
+        tokio::time::advance(SETTLES).await;
+        slots.forget();
+        assert!(slots.told().is_none());
     }
 
     #[test]
