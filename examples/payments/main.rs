@@ -22,6 +22,7 @@ mod client;
 mod flags;
 mod gate;
 mod ledger_file;
+mod local;
 mod payment;
 mod principal;
 mod problem;

@@ -1,7 +1,6 @@
 //! Where a scene plays: a server of its own on a port of its own, with a clock that stands still until
 //! the scene moves it.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,13 +11,12 @@ use idem_sled::SledStore;
 use idem_tower::IdempotencyLayer;
 use idempotency::{Builder, Idempotency, IdempotencyStore, ManualClock};
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::client::{Answer, Connection, Failure};
 use crate::gate::HeldCalls;
+use crate::local::LocalServer;
 use crate::provider::Provider;
 use crate::sabotage::Sabotage;
 use crate::server;
@@ -34,11 +32,10 @@ pub(crate) struct Stage {
     /// What operators look at: never sabotaged.
     pub(crate) records: SledStore,
     pub(crate) store: Arc<dyn IdempotencyStore>,
-    address: SocketAddr,
+    server: LocalServer,
     pub(crate) provider: Provider,
     layer: IdempotencyLayer,
     traffic: watch::Sender<Traffic>,
-    _serving: AbortOnDropHandle<std::io::Result<()>>,
     /// Dropped after everything that writes to it.
     _folder: TemporaryFolder,
 }
@@ -72,24 +69,21 @@ impl Stage {
         let traffic = watch::Sender::default();
         let router = server::router(provider.clone(), layer.clone())
             .layer(from_fn_with_state(traffic.clone(), count_traffic));
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let serving = tokio::spawn(axum::serve(listener, router).into_future());
+        let server = LocalServer::start(router).await?;
         Ok(Self {
             clock,
             records,
             store,
-            address,
+            server,
             provider,
             layer,
             traffic,
-            _serving: AbortOnDropHandle::new(serving),
             _folder: folder,
         })
     }
 
     pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::open(self.address).await
+        Connection::open(self.server.address).await
     }
 
     /// `POST /payments`, to its answer.
@@ -104,7 +98,7 @@ impl Stage {
         key: &'static str,
         body: &'static str,
     ) -> JoinHandle<Result<Answer, Failure>> {
-        let address = self.address;
+        let address = self.server.address;
         tokio::spawn(async move {
             Connection::open(address)
                 .await?

@@ -9,31 +9,13 @@ mod support;
 
 use std::time::Duration;
 
-use idem_core::{
-    Answer, Fingerprint, Holder, IdempotencyStore, Inspect, Key, Operation, Outcome,
-    ReserveRequest, Response, Scope, Terms, Token,
-};
+use idem_core::{Answer, IdempotencyStore, Inspect, Outcome, Response, Terms};
 use idem_postgres::sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use idem_postgres::{PostgresStore, Statements, Table};
+use support::requests::{request, reserve};
 use support::statistics::Statistics;
 use support::{Isolated, Way};
 use testkit::Postgres;
-
-fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
-}
-
-async fn reserve(store: &PostgresStore, request: &ReserveRequest) -> Holder {
-    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
-        panic!("not reserved")
-    };
-    Holder::new(request.operation.record.clone(), request.token, attempt)
-}
 
 fn answer() -> Answer {
     Response::new(201).body(vec![b'x'; 300]).into()

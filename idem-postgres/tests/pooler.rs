@@ -8,27 +8,15 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use idem_core::{
-    Condition, Error, Executed, Fingerprint, Holder, IdempotencyStore, Inspect, Key, Operation,
-    Outcome, ReserveRequest, Response, Scope, Terms, Token,
+    Condition, Error, Executed, Holder, IdempotencyStore, Inspect, Outcome, Response, Terms,
 };
 use idem_postgres::sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use idem_postgres::sqlx::{self, AssertSqlSafe, Executor as _};
 use idem_postgres::{EffectConnection, PostgresStore, Reserved, Statements, Table};
+use support::requests::{operation, request};
 use support::{Isolated, SERVER, Way, behind};
 use testkit::{PgBouncer, PgBouncerBuilder};
 use tokio::task::JoinSet;
-
-fn operation(key: &str) -> Operation {
-    Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    )
-}
-
-fn request(key: &str) -> ReserveRequest {
-    ReserveRequest::new(operation(key), Token::random(), Terms::default())
-}
 
 fn pool(options: PgConnectOptions, connections: u32) -> PgPool {
     PgPoolOptions::new()

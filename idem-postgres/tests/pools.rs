@@ -6,25 +6,15 @@ mod support;
 
 use std::time::Duration;
 
-use idem_core::{
-    Fingerprint, IdempotencyStore, Key, Operation, ReserveRequest, Scope, Terms, Token,
-};
+use idem_core::IdempotencyStore;
 use idem_postgres::PostgresStore;
 use idem_postgres::sqlx::Executor as _;
 use idem_postgres::sqlx::postgres::{PgPool, PgPoolOptions};
+use support::requests::request;
 use support::{Isolated, Way};
 use tokio::time::timeout;
 
 const ROUNDS: usize = 200;
-
-fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
-}
 
 fn options() -> PgPoolOptions {
     PgPoolOptions::new()

@@ -12,22 +12,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Completion, Condition, Fingerprint, Holder, IdempotencyStore as _, Inspect as _, Key,
-    OnLapse, Operation, Outcome, ReserveRequest, Response, Scope, Terms, Token, Update,
+    Answer, Completion, Condition, Holder, IdempotencyStore as _, Inspect as _, OnLapse, Outcome,
+    ReserveRequest, Response, Terms, Token, Update,
 };
 use idem_postgres::PostgresStore;
+use support::requests::operation;
 use support::{Isolated, SERVER, Way};
 use testkit::{Rng, Seed, effort};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 fn request(key: &str, terms: Terms) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), terms)
+    ReserveRequest::new(operation(key), Token::random(), terms)
 }
 
 /// Whoever made the record; nothing if another was faster.

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use idem_core::{
-    Fingerprint, Holder, IdempotencyStore as _, Inspect as _, Key, OnLapse, Operation, Outcome,
-    ReserveRequest, Response, Scope, Terms, Token, Update,
+    IdempotencyStore as _, Inspect as _, OnLapse, ReserveRequest, Response, Terms, Token, Update,
 };
 use idem_postgres::PostgresStore;
 use idem_postgres::sqlx::{self, AssertSqlSafe, Executor as _, Row as _};
+use support::requests::{operation, reserve};
 use support::{Isolated, SERVER, Way};
 
 /// Of each kind, expired and live: a million with `IDEM_EFFORT=10`, and what is quickly made without it.
@@ -34,19 +34,7 @@ const BATCH: usize = 250;
 const BEFORE: usize = 500;
 
 fn request(key: &str, terms: Terms) -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), terms)
-}
-
-async fn reserve(store: &PostgresStore, request: &ReserveRequest) -> Holder {
-    let Outcome::Reserved { attempt, .. } = store.reserve(request).await.unwrap() else {
-        panic!("not reserved")
-    };
-    Holder::new(request.operation.record.clone(), request.token, attempt)
+    ReserveRequest::new(operation(key), Token::random(), terms)
 }
 
 async fn fill(isolated: &Isolated, count: u64) {

@@ -8,25 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use idem_core::{
-    Applied, Executed, Fingerprint, Holder, IdempotencyStore as _, Inspect as _, Key, Operation,
-    Outcome, ReserveRequest, Response, Scope, Terms, Token,
+    Applied, Executed, Holder, IdempotencyStore as _, Inspect as _, Outcome, ReserveRequest,
+    Response, Terms, Token,
 };
 use idem_postgres::sqlx::postgres::PgConnection;
 use idem_postgres::sqlx::{self, AssertSqlSafe, Executor as _, Row as _};
 use idem_postgres::{EffectConnection, NotCompleted, PostgresStore, Reserved, RunInError};
+use support::requests::{operation, paid};
 use support::{Isolated, Way};
 use tokio::sync::Barrier;
 
 const WAIT: Duration = Duration::from_millis(100);
-
-fn operation(key: &str) -> Operation {
-    let scope = Scope::new("acct_812").unwrap();
-    Operation::new(scope, Key::new(key).unwrap(), Fingerprint::raw("150.00"))
-}
-
-fn paid() -> Response {
-    Response::new(201).body("paid")
-}
 
 async fn world(way: Way) -> (Isolated, String) {
     let isolated = Isolated::open(way).await;

@@ -11,31 +11,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use idem_core::{
-    Answer, Applied, ExecuteError, Executed, Fingerprint, Holder, Idempotency,
-    IdempotencyStore as _, Key, Operation, Outcome, Reservation, ReserveRequest, Response, Scope,
-    Terms, Token, Verdict,
+    Answer, Applied, ExecuteError, Executed, Holder, Idempotency, IdempotencyStore as _, Outcome,
+    Reservation, Verdict,
 };
 use idem_postgres::sqlx::postgres::{PgConnection, PgPoolOptions};
 use idem_postgres::sqlx::{self, AssertSqlSafe, Connection as _, Executor as _, PgPool};
 use idem_postgres::{EffectConnection, NotCompleted, PostgresStore, Reserved, RunInError, Settled};
+use support::requests::{operation, paid, request};
 use support::{Isolated, Way};
 use tokio::time::timeout;
 
 /// Nothing takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-fn operation(key: &str) -> Operation {
-    let scope = Scope::new("acct_812").unwrap();
-    Operation::new(scope, Key::new(key).unwrap(), Fingerprint::raw("150.00"))
-}
-
-fn request(key: &str) -> ReserveRequest {
-    ReserveRequest::new(operation(key), Token::random(), Terms::default())
-}
-
-fn paid() -> Response {
-    Response::new(201).body("paid")
-}
 
 async fn world() -> (Isolated, String) {
     let isolated = Isolated::open(Way::pool(2)).await;

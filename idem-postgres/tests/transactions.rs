@@ -15,6 +15,7 @@ use idem_core::{
 use idem_postgres::sqlx::postgres::PgConnection;
 use idem_postgres::sqlx::{self, AssertSqlSafe, Connection as _, Executor as _};
 use idem_postgres::{EffectConnection, NotCompleted, Reserved, RunInError, Settled};
+use support::requests::{operation, paid, request};
 use support::{Isolated, Way};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -23,20 +24,12 @@ use tokio::time::timeout;
 /// Nothing takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn operation(key: &str) -> Operation {
-    asking(key, "150.00")
-}
-
 fn asking(key: &str, amount: &str) -> Operation {
     Operation::new(
         Scope::new("acct_812").unwrap(),
         Key::new(key).unwrap(),
         Fingerprint::raw(amount),
     )
-}
-
-fn request(key: &str) -> ReserveRequest {
-    ReserveRequest::new(operation(key), Token::random(), Terms::default())
 }
 
 struct World(Isolated);
@@ -82,10 +75,6 @@ impl World {
 async fn effect(connection: &mut PgConnection, insert: String) {
     let insert = sqlx::raw_sql(AssertSqlSafe(insert));
     connection.execute(insert).await.unwrap();
-}
-
-fn paid() -> Response {
-    Response::new(201).body("paid")
 }
 
 fn is_ran(executed: &Executed) -> bool {

@@ -75,7 +75,7 @@ impl Connection {
     /// Of a cluster, which 256 slots the key is in.
     fn part<'a>(&self, key: impl FnOnce() -> Option<&'a [u8]>) -> u16 {
         #[cfg(feature = "cluster")]
-        if self.is_cluster() {
+        if self.is_cluster {
             return key().map_or(0, |key| crate::slots::slot(key) / 256);
         }
         let _ = key;
@@ -131,11 +131,6 @@ impl Connection {
         }
     }
 
-    pub(crate) fn is_cluster(&self) -> bool {
-        // Only that client sends again.
-        self.resends()
-    }
-
     /// What an answer is, if it is an error of the server.
     pub(crate) fn refusal(&self, answer: &Value) -> Option<Failure> {
         match answer {
@@ -145,12 +140,9 @@ impl Connection {
     }
 
     /// Whether the driver may have sent a command before, and been applied, when it reports an error.
+    /// Only the client of a cluster sends again.
     fn resends(&self) -> bool {
-        match self.source.kind() {
-            Kind::Multiplexed(_) | Kind::Manager(_) => false,
-            #[cfg(feature = "cluster")]
-            Kind::Cluster(_) => true,
-        }
+        self.is_cluster
     }
 }
 

@@ -50,7 +50,7 @@ impl RedisStore {
                 told.extend(self.setting(&node, name).await?);
             }
             let waits_for = self.replicas.as_ref().map_or(0, |replicas| replicas.wanted);
-            let in_cluster = self.connection.is_cluster();
+            let in_cluster = self.connection.is_cluster;
             dangers.extend(of_node(&told, in_cluster, waits_for.into()));
         }
         Ok(dangers.into_iter().collect())

@@ -41,6 +41,7 @@ use crate::reopen::{self, Maker, Source};
 #[derive(Clone)]
 pub struct Connection {
     pub(crate) source: Source,
+    pub(crate) is_cluster: bool,
     /// For one call, whatever the driver does within it.
     pub(crate) limit: Duration,
     /// By which more can be made; none of one that the driver made.
@@ -98,6 +99,16 @@ pub(crate) enum Kind {
     Manager(ConnectionManager),
     #[cfg(feature = "cluster")]
     Cluster(ClusterConnection),
+}
+
+impl Kind {
+    fn is_cluster(&self) -> bool {
+        match self {
+            Self::Multiplexed(_) | Self::Manager(_) => false,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => true,
+        }
+    }
 }
 
 impl Connection {
@@ -173,8 +184,10 @@ impl Connection {
 
     async fn opened(client: Client, maker: Maker, limits: Limits) -> Result<Self, Error> {
         let connect = limits.connect;
+        let source = Source::open(maker, limits).await?;
         Ok(Self {
-            source: Source::open(maker, limits).await?,
+            is_cluster: source.kind().is_cluster(),
+            source,
             limit: limits.answer,
             origin: Some(Origin { client, connect }),
         })
@@ -193,6 +206,7 @@ impl Connection {
 
     fn of(kind: Kind) -> Self {
         Self {
+            is_cluster: kind.is_cluster(),
             source: Source::Given(kind),
             limit: Limits::default().answer,
             origin: None,

@@ -6,6 +6,7 @@ use idem_core::Error;
 use redis::{ErrorKind, RedisError};
 
 use crate::refusal::Refusal;
+use crate::suspicion::Sign;
 
 /// A call that failed.
 #[derive(Debug)]
@@ -29,17 +30,6 @@ enum Cause {
     Unconfirmed(Unconfirmed),
     /// Known as the caller is told it.
     Told(Error),
-}
-
-/// What a call says of its connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// The server answers on it.
-    Lives,
-    /// There was no answer, or one that may be for the connection and not for the call.
-    Doubtful,
-    /// It will not do, however often it is used.
-    Wrong,
 }
 
 /// How many replicas have it for certain.
@@ -112,6 +102,7 @@ impl Failure {
         }
     }
 
+    /// What it says of the connection.
     pub(crate) fn sign(&self) -> Sign {
         match &self.cause {
             Cause::Refused(refusal) => match refusal.code() {

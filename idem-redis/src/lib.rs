@@ -138,6 +138,7 @@ mod script;
 #[cfg(feature = "cluster")]
 mod slots;
 mod store;
+mod suspicion;
 mod value;
 mod wait;
 

@@ -47,13 +47,14 @@ pub(crate) struct Line {
 /// is made anew: the key may have another node by now, and a silent one says nothing.
 struct Leads {
     lines: Arc<Lines>,
-    node: Option<Arc<Node>>,
+    node: Arc<Node>,
+    answered: bool,
 }
 
 impl Drop for Leads {
     fn drop(&mut self) {
-        if let Some(node) = self.node.take() {
-            self.lines.forget(&node);
+        if !self.answered {
+            self.lines.forget(&self.node);
         }
     }
 }
@@ -67,7 +68,7 @@ impl Lines {
             nodes: Mutex::default(),
             #[cfg(feature = "cluster")]
             cluster: connection
-                .is_cluster()
+                .is_cluster
                 .then(|| (connection.clone(), Slots::default())),
         })
     }
@@ -81,12 +82,12 @@ impl Lines {
         let idle = locked(&node.idle).pop();
         let leads = Leads {
             lines: Arc::clone(self),
-            node: Some(node),
+            node,
+            answered: false,
         };
-        let connection = match (idle, &leads.node) {
-            (Some(connection), _) => connection,
-            (None, Some(node)) => self.origin.connect(&node.client, self.limit).await?,
-            (None, None) => return Err(Failure::strange()),
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.origin.connect(&leads.node.client, self.limit).await?,
         };
         Ok(Line {
             connection,
@@ -138,10 +139,9 @@ impl Lines {
 impl Line {
     /// The call has its answer, or has failed. Only a connection on which nothing is on its way is kept.
     pub(crate) fn done(mut self, failure: Option<&Failure>) {
-        if failure.is_none_or(Failure::was_answered)
-            && let Some(node) = self.leads.node.take()
-        {
-            locked(&node.idle).push(self.connection);
+        self.leads.answered = failure.is_none_or(Failure::was_answered);
+        if self.leads.answered {
+            locked(&self.leads.node.idle).push(self.connection);
         }
     }
 

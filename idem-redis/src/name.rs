@@ -8,8 +8,8 @@
 //! A name says which record it is, and no two records share one, under one prefix or several: the last two
 //! parts between colons are scope and key, never empty, and what stands before is the prefix.
 //!
-//! There is no brace in the name of a record, whatever a client calls its operation. So a cluster takes the whole name for the
-//! slot: no two parts of one record can come apart, and nobody gathers keys in one slot by writing
+//! There is no brace in the name of a record, whatever a client calls its operation. So a cluster takes the whole
+//! name for the slot: no two parts of one record can come apart, and nobody gathers keys in one slot by writing
 //! `{tag}` into them.
 
 use std::fmt;

@@ -7,7 +7,6 @@
 //! Callers never wait for the making: they use what is there until the next one is. It has a task of its own, so that
 //! nobody who is dropped takes it along, and the pause after it begins to count however it ends.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,16 +20,8 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 
 use crate::connection::{Kind, Limits};
-use crate::failure::{self, Failure, Sign};
-
-/// So many calls without an answer, and none with one in between, make it suspect; not before the first of them is
-/// as old as a call may become.
-const IN_A_ROW: u32 = 3;
-
-/// Between the end of one making and the beginning of the next. Twice as long after each that has not helped against
-/// silence.
-const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+use crate::failure::{self, Failure};
+use crate::suspicion::{Sign, Suspicion};
 
 /// How a connection is made.
 pub(crate) enum Maker {
@@ -83,7 +74,6 @@ pub(crate) enum Source {
 
 pub(crate) struct Opened {
     maker: Maker,
-    limits: Limits,
     now: Mutex<Now>,
 }
 
@@ -91,18 +81,7 @@ struct Now {
     kind: Kind,
     /// Which it is. What is heard of an earlier one says nothing of this one.
     number: u64,
-    /// By part: see [`Source::take`].
-    doubts: HashMap<u16, Doubt>,
-    /// Before this, none is made.
-    rests_until: Option<Instant>,
-    /// The part for which one was made last, and how often in a row: until that part lives.
-    made_for: Option<(u16, u32)>,
-}
-
-/// Calls without an answer since the last that had one.
-struct Doubt {
-    calls: u32,
-    since: Instant,
+    suspicion: Suspicion,
 }
 
 impl Source {
@@ -112,13 +91,10 @@ impl Source {
         let kind = maker.make().await?;
         Ok(Self::Opened(Arc::new(Opened {
             maker,
-            limits,
             now: Mutex::new(Now {
                 kind,
                 number: 0,
-                doubts: HashMap::new(),
-                rests_until: None,
-                made_for: None,
+                suspicion: Suspicion::new(limits),
             }),
         })))
     }
@@ -130,8 +106,7 @@ impl Source {
         }
     }
 
-    /// The connection for a call, and what is to be told how it went. An answer says that its part lives: the server,
-    /// or, of a cluster, some neighbouring slots, which mostly have one node.
+    /// The connection for a call to this [part](Suspicion), and what is to be told how it went.
     pub(crate) fn take(&self, part: u16) -> (Kind, Watch) {
         let (kind, opened) = match self {
             Self::Given(kind) => (kind.clone(), None),
@@ -177,58 +152,21 @@ impl Drop for Watch {
 }
 
 impl Opened {
-    /// Whether another is to be made; if so, nobody else is told so until that is over.
+    /// Whether another is to be made.
     fn is_suspect(&self, number: u64, part: u16, began: Instant, sign: Sign) -> bool {
         let mut now = self.now();
-        if now.number != number {
-            return false;
-        }
-        let suspect = match sign {
-            Sign::Lives => {
-                now.doubts.remove(&part);
-                now.made_for.take_if(|(made_for, _)| *made_for == part);
-                false
-            }
-            Sign::Doubtful => {
-                let first = Doubt {
-                    calls: 0,
-                    since: began,
-                };
-                let doubt = now.doubts.entry(part).or_insert(first);
-                doubt.calls = doubt.calls.saturating_add(1);
-                doubt.since = doubt.since.min(began);
-                doubt.calls >= IN_A_ROW && doubt.since.elapsed() >= self.limits.answer
-            }
-            Sign::Wrong => true,
-        };
-        let at = Instant::now();
-        if !suspect || now.rests_until.is_some_and(|until| at < until) {
-            return false;
-        }
-        // What answers, and is wrong, costs little to ask again.
-        now.made_for = (sign == Sign::Doubtful).then(|| {
-            let before = now.made_for.map_or(0, |(_, times)| times);
-            (part, before.saturating_add(1))
-        });
-        // Longer than any making takes: a task that never runs again keeps nobody else from it.
-        now.rests_until = at.checked_add(self.longest() + PAUSE);
-        true
-    }
-
-    /// For all tries of the driver at one connection.
-    fn longest(&self) -> Duration {
-        let tries = self.limits.connect.saturating_mul(5);
-        tries.min(Duration::from_secs(3600)) + PAUSE
+        now.number == number && now.suspicion.hears(part, began, sign)
     }
 
     fn make_anew(self: Arc<Self>) {
+        let longest = self.now().suspicion.longest_making();
         let making = Making(self);
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
         runtime.spawn(async move {
             let opened = &making.0;
-            match timeout(opened.longest(), opened.maker.make()).await {
+            match timeout(longest, opened.maker.make()).await {
                 Ok(Ok(kind)) => {
                     opened.swap(kind);
                     tracing::info!("the connection to Redis was suspect and has been made anew");
@@ -245,7 +183,7 @@ impl Opened {
         let mut now = self.now();
         let before = std::mem::replace(&mut now.kind, kind);
         now.number += 1;
-        now.doubts.clear();
+        now.suspicion.made();
         drop(now);
         // Calls that are still on it keep it until they end.
         drop(before);
@@ -257,32 +195,11 @@ impl Opened {
     }
 }
 
-/// However it ends, also with its runtime: then the pause begins.
+/// However it ends, also with its runtime, it is over.
 struct Making(Arc<Opened>);
 
 impl Drop for Making {
     fn drop(&mut self) {
-        let mut now = self.0.now();
-        let times = now.made_for.map_or(1, |(_, times)| times);
-        now.rests_until = Instant::now().checked_add(pause_after(times));
-    }
-}
-
-/// After so many in a row that have not helped.
-fn pause_after(times: u32) -> Duration {
-    let doubled = PAUSE.saturating_mul(1 << times.saturating_sub(1).min(8));
-    doubled.min(LONGEST_PAUSE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_does_not_help_is_done_less_and_less_often() {
-        let pauses: Vec<_> = [1, 2, 3, 4, 5, u32::MAX]
-            .map(|times| pause_after(times).as_secs())
-            .into();
-        assert_eq!(pauses, [1, 2, 4, 8, 8, 8]);
+        self.0.now().suspicion.making_is_over();
     }
 }

@@ -142,7 +142,8 @@ fn read(answer: &Value) -> Option<Vec<Range>> {
     ranges.iter().map(range).collect()
 }
 
-/// The slot of a name without braces: CRC-16 of all of it, as XMODEM counts it.
+/// The slot of a name without braces: CRC-16 of all of it, as XMODEM counts it. The driver's own `Slot` does not tell
+/// its number.
 pub(crate) fn slot(name: &[u8]) -> u16 {
     let mut crc: u16 = 0;
     for &byte in name {
@@ -160,13 +161,17 @@ pub(crate) fn slot(name: &[u8]) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use redis::cluster_routing::Slot;
+
     use super::*;
 
     #[test]
     fn a_name_has_the_slot_that_servers_give_it() {
         // As `CLUSTER KEYSLOT` of Redis 7.0.15 says.
         for (name, expected) in [("123456789", 12739), ("idem:acct_812:order-17", 13190)] {
-            assert_eq!(slot(name.as_bytes()), expected, "{name}");
+            let slot = slot(name.as_bytes());
+            assert_eq!(slot, expected, "{name}");
+            assert_eq!(Slot::new(slot), Some(Slot::for_key(name)), "{name}");
         }
     }
 

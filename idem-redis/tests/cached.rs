@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use idem_conformance::{Harness, Store, async_trait, conformance};
 use idem_core::{
-    Cached, Fingerprint, Holder, IdempotencyStore, Key, ManualClock, MemoryCache, MemoryStore,
-    Operation, Outcome, ReserveRequest, Response, Scope, Terms, Token,
+    Cached, Holder, IdempotencyStore, ManualClock, MemoryCache, MemoryStore, Outcome,
+    ReserveRequest, Response,
 };
 use idem_redis::{Connection, Prefix, RedisCache};
 use support::{Isolated, Way, a_prefix};
@@ -117,12 +117,7 @@ mod cluster {
 }
 
 fn request() -> ReserveRequest {
-    let operation = Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new("order {17}").unwrap(),
-        Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
+    support::request("order {17}")
 }
 
 #[tokio::test]

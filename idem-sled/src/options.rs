@@ -78,8 +78,8 @@ impl Options {
         self
     }
 
-    /// How long a commit may take, the first one at opening as well, and closing after the last; at least 1 ms. By default 30 s, which no disk
-    /// needs that works: sled hangs for ever after some errors of the disk.
+    /// How long a commit may take, the first one at opening as well, and closing after the last; at least 1 ms. By
+    /// default 30 s, which no disk needs that works: sled hangs for ever after some errors of the disk.
     ///
     /// A commit that takes longer closes the store. Everybody who waits is told that the outcome is unknown, every
     /// later call is refused, and [`close`](SledStore::close) returns; the folder stays locked for as long as sled

@@ -1,12 +1,13 @@
 //! Kills, while clients go on asking.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::RetryingClient;
-use crate::history::History;
+use crate::history::{History, Try};
 use crate::http::Request;
 use crate::landing::{Landing, Tally};
 use crate::ledger::Effect;
@@ -76,6 +77,13 @@ impl<'a> Campaign<'a> {
             random_one_in: 5,
             random_within: Duration::from_millis(20),
         }
+    }
+
+    /// A few kills at one mark: enough for a service that is wrong there.
+    pub fn only_at(&mut self, mark: &'static str) {
+        self.kills = 6;
+        self.at = vec![mark];
+        self.random_one_in = 0;
     }
 
     /// Starts the child, sends operation after operation, kills and restarts the child meanwhile; then
@@ -170,6 +178,17 @@ impl Findings {
     #[must_use]
     pub fn violations(&self, effects: &[Effect]) -> Vec<Violation> {
         verdict::all(&self.history.operations(), effects)
+    }
+
+    /// What the client of each operation was first told for good.
+    #[must_use]
+    pub fn told(&self) -> BTreeMap<String, Vec<u8>> {
+        let operations = self.history.operations().into_iter();
+        let told = operations.filter_map(|(operation, tries)| {
+            let first = tries.iter().find_map(Try::acknowledged)?;
+            Some((operation, first.body.clone()))
+        });
+        told.collect()
     }
 
     /// Nothing that must not have happened did.

@@ -1,17 +1,11 @@
 //! Payments in the store's own database: row and key commit together.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-
 use idempotency::Idempotency;
-use tokio::net::TcpListener;
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
-use tokio_util::task::AbortOnDropHandle;
 
-use super::at_once::{REQUESTS, counted, next};
+use super::at_once::{REQUESTS, answered_meanwhile, counted, send_at_once};
 use super::{ANA, new_customer};
 use crate::client::{Answer, Connection, Failure};
+use crate::local::LocalServer;
 use crate::server;
 use crate::transfer::{self, Transfers};
 
@@ -40,22 +34,8 @@ pub(crate) async fn crashes(transfers: &Transfers) -> Result<String, Failure> {
 pub(crate) async fn at_once(transfers: &Transfers) -> Result<String, Failure> {
     let stage = Stage::set(transfers).await?;
     let mut held = transfers.hold();
-    let start = Arc::new(Barrier::new(REQUESTS));
-    let mut requests = JoinSet::new();
-    for _ in 0..REQUESTS {
-        let (start, transfer) = (Arc::clone(&start), stage.transfer());
-        requests.spawn(async move {
-            start.wait().await;
-            transfer.await
-        });
-    }
-    let winner = held.next().await;
-    let mut answers = Vec::new();
-    while answers.len() + 1 < REQUESTS {
-        answers.push(next(&mut requests).await?);
-    }
-    winner.answer();
-    answers.push(next(&mut requests).await?);
+    let requests = send_at_once((0..REQUESTS).map(|_| stage.transfer()));
+    let answers = answered_meanwhile(requests, &mut held).await?;
     Ok(format!(
         "{}; rows: {}",
         counted(&answers),
@@ -66,29 +46,24 @@ pub(crate) async fn at_once(transfers: &Transfers) -> Result<String, Failure> {
 /// A server over the database, which others may use too: key and customer are new each time.
 struct Stage {
     transfers: Transfers,
-    address: SocketAddr,
+    server: LocalServer,
     customer: String,
-    _serving: AbortOnDropHandle<std::io::Result<()>>,
 }
 
 impl Stage {
     async fn set(transfers: &Transfers) -> Result<Self, Failure> {
         let layer = server::layer(Idempotency::new(transfers.store()));
         let router = transfer::router(transfers.clone(), layer);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let serving = tokio::spawn(axum::serve(listener, router).into_future());
         Ok(Self {
             transfers: transfers.clone(),
-            address,
+            server: LocalServer::start(router).await?,
             customer: new_customer(),
-            _serving: AbortOnDropHandle::new(serving),
         })
     }
 
     /// `POST /transfers`, each time the same.
     fn transfer(&self) -> impl Future<Output = Result<Answer, Failure>> + use<> {
-        let (address, customer) = (self.address, self.customer.clone());
+        let (address, customer) = (self.server.address, self.customer.clone());
         async move {
             let body =
                 format!(r#"{{"amount":"150.00","currency":"BRL","customer_id":"{customer}"}}"#);

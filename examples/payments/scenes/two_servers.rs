@@ -1,18 +1,14 @@
 //! Two servers over one store, each with connections and, if there is one, a cache of its own.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::time::Duration;
 
 use idempotency::{Idempotency, MonotonicClock};
-use tokio::net::TcpListener;
-use tokio::sync::Barrier;
-use tokio::task::JoinSet;
-use tokio_util::task::AbortOnDropHandle;
 
-use super::at_once::{REQUESTS, counted, next};
+use super::at_once::{REQUESTS, answered_meanwhile, counted, send_at_once};
 use super::{ANA, new_customer};
 use crate::cache::CacheUrl;
 use crate::client::{Answer, Connection, Failure};
+use crate::local::LocalServer;
 use crate::provider::Provider;
 use crate::server;
 use crate::stage::RETENTION;
@@ -28,23 +24,8 @@ impl Servers {
     pub(crate) async fn at_once(&self) -> Result<String, Failure> {
         let stage = Stage::set(self).await?;
         let mut held = stage.provider.hold_answers();
-        let start = Arc::new(Barrier::new(REQUESTS));
-        let mut requests = JoinSet::new();
-        for n in 0..REQUESTS {
-            let (start, payment) = (Arc::clone(&start), stage.pay(n % 2));
-            requests.spawn(async move {
-                start.wait().await;
-                payment.await
-            });
-        }
-        // While the one that won waits for the provider, the others have their answers.
-        let winner = held.next().await;
-        let mut answers = Vec::new();
-        while answers.len() + 1 < REQUESTS {
-            answers.push(next(&mut requests).await?);
-        }
-        winner.answer();
-        answers.push(next(&mut requests).await?);
+        let requests = send_at_once((0..REQUESTS).map(|n| stage.pay(n % 2)));
+        let answers = answered_meanwhile(requests, &mut held).await?;
         Ok(format!(
             "{}; charges: {}",
             counted(&answers),
@@ -66,24 +47,19 @@ impl Servers {
 
 /// The store may be used by others too: key and customer are new each time.
 struct Stage {
-    servers: [Server; 2],
+    servers: [LocalServer; 2],
     provider: Provider,
     customer: String,
 }
 
-struct Server {
-    address: SocketAddr,
-    _serving: AbortOnDropHandle<std::io::Result<()>>,
-}
-
 impl Stage {
     async fn set(what: &Servers) -> Result<Self, Failure> {
-        let provider = Provider::new(MonotonicClock::new(), RETENTION, std::time::Duration::ZERO);
+        let provider = Provider::new(MonotonicClock::new(), RETENTION, Duration::ZERO);
         let open = || what.store.clone().open(what.cache.clone());
         Ok(Self {
             servers: [
-                Server::start(open().await?, &provider).await?,
-                Server::start(open().await?, &provider).await?,
+                start(open().await?, &provider).await?,
+                start(open().await?, &provider).await?,
             ],
             provider,
             customer: new_customer(),
@@ -106,16 +82,7 @@ impl Stage {
     }
 }
 
-impl Server {
-    async fn start(opened: Opened, provider: &Provider) -> Result<Self, Failure> {
-        let layer = server::layer(Idempotency::new(opened.store));
-        let router = server::router(provider.clone(), layer);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let serving = tokio::spawn(axum::serve(listener, router).into_future());
-        Ok(Self {
-            address,
-            _serving: AbortOnDropHandle::new(serving),
-        })
-    }
+async fn start(opened: Opened, provider: &Provider) -> Result<LocalServer, Failure> {
+    let layer = server::layer(Idempotency::new(opened.store));
+    Ok(LocalServer::start(server::router(provider.clone(), layer)).await?)
 }

@@ -14,12 +14,4 @@ mod storm;
 mod support;
 mod transactions;
 
-use idem_core::{Fingerprint, Key, Operation, Scope};
-
-fn operation(key: &str) -> Operation {
-    Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    )
-}
+use support::requests::operation;

@@ -172,14 +172,7 @@ async fn a_storm_of_cuts_loses_no_answer_and_repeats_no_effect() {
     let create = format!("CREATE TABLE {payments} (key text, answer text)");
     line.direct.run(&create).await;
     let service = Arc::new(Service::new(line.through(8).await, &payments));
-    let faults = vec![
-        Fault::DropRequest,
-        Fault::DropAnswer,
-        Fault::CutRequest { after: 7 },
-        Fault::CutAnswer { after: 3 },
-        Fault::DelayRequest(LATE),
-        Fault::DelayAnswer(LATE),
-    ];
+    let faults = Fault::of_every_kind(LATE);
     line.proxy.follow(Plan::seeded(&seed, 12, faults));
 
     let operations = OPERATIONS * effort();

@@ -11,7 +11,6 @@ mod service;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
@@ -118,23 +117,10 @@ async fn rows(store: &PostgresStore, payments: &str) -> Vec<Effect> {
     rows.iter().map(effect).collect()
 }
 
-/// What every client was first told for good, by operation.
-fn told(findings: &Findings) -> BTreeMap<String, Vec<u8>> {
-    let first = |tries: &Vec<testkit::Try>| {
-        let mut told = tries.iter().filter_map(testkit::Try::acknowledged);
-        told.next().map(|answer| answer.body.clone())
-    };
-    let operations = findings.history.operations();
-    let told = operations
-        .iter()
-        .filter_map(|(operation, tries)| Some((operation.clone(), first(tries)?)));
-    told.collect()
-}
-
 /// The operations whose record does not say what their client was told.
 async fn forgotten(store: &PostgresStore, findings: &Findings) -> Vec<String> {
     let mut forgotten = Vec::new();
-    for (name, told) in told(findings) {
+    for (name, told) in findings.told() {
         let record = store.get(&operation(&name).record).await.unwrap();
         let stands = record.is_some_and(|record| match record.condition {
             Condition::Completed(Answer::Full(response)) => *response.body_bytes() == *told,
@@ -184,7 +170,7 @@ fn each_way_survives_kills_in_every_stage() {
             assert_eq!(found.rows.len(), operations, "{way}: one row each");
         }
         // Each result is the answer that its client was told: effect and answer committed together.
-        let told = told(&found.findings);
+        let told = found.findings.told();
         for row in &found.rows {
             let told = told.get(&row.operation).map(Vec::as_slice);
             assert_eq!(told, Some(row.id.as_bytes()), "{way}: {}", row.operation);
@@ -202,15 +188,6 @@ fn each_way_survives_kills_in_every_stage() {
     assert!(after_the_effect >= kills / 6);
 }
 
-/// A few kills at one mark: enough for a service that is wrong there.
-fn kills_at(mark: &'static str) -> impl FnOnce(&mut Campaign<'_>) {
-    move |campaign| {
-        campaign.kills = 6;
-        campaign.at = vec![mark];
-        campaign.random_one_in = 0;
-    }
-}
-
 const NO_KEY: &str = "a_provider_without_the_derived_key_is_found_to_charge_twice";
 
 #[test]
@@ -219,7 +196,9 @@ fn a_provider_without_the_derived_key_is_found_to_charge_twice() {
         return;
     }
     let seed = Seed::of(NO_KEY);
-    let found = campaign(&seed, NO_KEY, Way::WithoutDerivedKey, kills_at("charged"));
+    let found = campaign(&seed, NO_KEY, Way::WithoutDerivedKey, |campaign| {
+        campaign.only_at("charged")
+    });
     let twice = |violation: &Violation| matches!(violation, Violation::EffectTwice { .. });
     assert!(found.violations.len() >= 3, "{:?}", found.violations);
     assert!(found.violations.iter().all(twice), "{:?}", found.violations);
@@ -233,12 +212,9 @@ fn an_effect_outside_of_the_transaction_is_found_to_happen_twice() {
         return;
     }
     let seed = Seed::of(EFFECT_FIRST);
-    let found = campaign(
-        &seed,
-        EFFECT_FIRST,
-        Way::EffectOutside,
-        kills_at("effected"),
-    );
+    let found = campaign(&seed, EFFECT_FIRST, Way::EffectOutside, |campaign| {
+        campaign.only_at("effected")
+    });
     let twice = |violation: &Violation| matches!(violation, Violation::EffectTwice { .. });
     assert!(found.violations.len() >= 3, "{:?}", found.violations);
     assert!(found.violations.iter().all(twice), "{:?}", found.violations);
@@ -252,7 +228,9 @@ fn an_answer_recorded_before_its_effect_is_found_to_stand_without_one() {
         return;
     }
     let seed = Seed::of(ANSWER_FIRST);
-    let found = campaign(&seed, ANSWER_FIRST, Way::AnswerFirst, kills_at("recorded"));
+    let found = campaign(&seed, ANSWER_FIRST, Way::AnswerFirst, |campaign| {
+        campaign.only_at("recorded")
+    });
     let without =
         |violation: &Violation| matches!(violation, Violation::AcknowledgedWithoutEffect { .. });
     assert!(found.violations.len() >= 3, "{:?}", found.violations);

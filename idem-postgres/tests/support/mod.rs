@@ -1,6 +1,7 @@
 //! A server for the test binary, and a schema in it for each store.
 #![allow(dead_code, reason = "each test binary needs a part")]
 
+pub(crate) mod requests;
 pub(crate) mod statistics;
 
 use std::sync::LazyLock;

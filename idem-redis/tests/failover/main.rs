@@ -9,6 +9,8 @@
 
 #[path = "../faults/load.rs"]
 mod load;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::time::Duration;
 

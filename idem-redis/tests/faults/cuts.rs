@@ -40,14 +40,7 @@ async fn a_storm_of_cuts_loses_no_answer_and_repeats_no_effect() {
             .on_conflict(OnConflict::Wait { up_to: LEASE });
         executors.push(builder.build().unwrap());
     }
-    let faults = vec![
-        Fault::DropRequest,
-        Fault::DropAnswer,
-        Fault::CutRequest { after: 7 },
-        Fault::CutAnswer { after: 3 },
-        Fault::DelayRequest(LATE),
-        Fault::DelayAnswer(LATE),
-    ];
+    let faults = Fault::of_every_kind(LATE);
     proxy.follow(Plan::seeded(&seed, 16, faults));
     let load = Load::start(&seed, executors);
     let before = || proxy.counts().requests_dropped + proxy.counts().requests_cut;

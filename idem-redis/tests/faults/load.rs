@@ -10,24 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use idem_core::{
-    Executed, Fingerprint, Idempotency, Key, Operation, Recorded, Reservation, Response, Scope,
-    Token,
-};
+use idem_core::{Executed, Idempotency, Recorded, Reservation, Response, Token};
 use testkit::{Ledger, LedgerClient, Remembers, Rng, Seed, verdict};
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::timeout;
 
+use crate::support::operation;
+
 /// For what must not be stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-pub(crate) fn operation(key: &str) -> Operation {
-    Operation::new(
-        Scope::new("acct_812").unwrap(),
-        Key::new(key).unwrap(),
-        Fingerprint::raw("150.00"),
-    )
-}
 
 /// One answer that a caller may rely on.
 struct Told {

@@ -15,3 +15,5 @@ mod load;
 mod points;
 #[cfg(not(feature = "cluster"))]
 mod server;
+#[path = "../support/mod.rs"]
+mod support;

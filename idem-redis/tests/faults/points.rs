@@ -5,20 +5,16 @@ use std::time::Duration;
 
 use idem_core::{
     Answer, Applied, Completion, Holder, IdempotencyStore, Outcome, ReserveRequest, Response,
-    Terms, Token, Update,
+    Terms, Update,
 };
 use idem_redis::{Connection, RedisStore};
 use testkit::resp::Reply;
 use testkit::{Fault, Plan, Proxy, Redis};
 use tokio::time::timeout;
 
-use crate::load::operation;
+use crate::support::request;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn request(key: &str) -> ReserveRequest {
-    ReserveRequest::new(operation(key), Token::random(), Terms::default())
-}
 
 /// A call whose connection is cut says that nobody knows, and the same call again finds what was done or does it.
 #[tokio::test]

@@ -19,7 +19,7 @@ use testkit::http::Request;
 use testkit::verdict::Violation;
 use testkit::{
     Append, Campaign, Effect, Findings, Ledger, Marks, Port, Redis, Remembers, RetryingClient,
-    Seed, Stage, Try, Victim, effort,
+    Seed, Stage, Victim, effort,
 };
 use tokio::runtime::Runtime;
 
@@ -83,13 +83,10 @@ fn campaign(
 /// The operations whose record does not say what their client was first told for good.
 async fn forgotten(store: &RedisStore, findings: &Findings) -> Vec<String> {
     let mut forgotten = Vec::new();
-    for (name, tries) in findings.history.operations() {
-        let Some(told) = tries.iter().find_map(Try::acknowledged) else {
-            continue;
-        };
+    for (name, told) in findings.told() {
         let record = store.get(&operation(&name).record).await.unwrap();
         let stands = record.is_some_and(|record| match record.condition {
-            Condition::Completed(Answer::Full(response)) => *response.body_bytes() == *told.body,
+            Condition::Completed(Answer::Full(response)) => *response.body_bytes() == *told,
             _ => false,
         });
         if !stands {
@@ -134,9 +131,7 @@ fn a_provider_without_the_derived_key_is_found_to_charge_twice() {
     }
     let seed = Seed::of(NO_KEY);
     let found = campaign(&seed, NO_KEY, child::WITHOUT_KEY, |campaign| {
-        campaign.kills = 6;
-        campaign.at = vec!["charged"];
-        campaign.random_one_in = 0;
+        campaign.only_at("charged");
     });
     let violations = found.findings.violations(&found.charges);
     let twice = |violation: &Violation| matches!(violation, Violation::EffectTwice { .. });

@@ -153,14 +153,17 @@ impl Drop for Isolated {
     }
 }
 
-/// An operation by this key, tried anew.
-pub(crate) fn request(key: &str) -> ReserveRequest {
-    let operation = Operation::new(
+pub(crate) fn operation(key: &str) -> Operation {
+    Operation::new(
         Scope::new("acct_812").unwrap(),
         Key::new(key).unwrap(),
         Fingerprint::raw("150.00"),
-    );
-    ReserveRequest::new(operation, Token::random(), Terms::default())
+    )
+}
+
+/// An operation by this key, tried anew.
+pub(crate) fn request(key: &str) -> ReserveRequest {
+    ReserveRequest::new(operation(key), Token::random(), Terms::default())
 }
 
 /// For one that is vacant.

@@ -98,12 +98,9 @@ fn all_effects(folder: &Folder, mut effects: Vec<Effect>, findings: &Findings) -
             child::Way::Plain => panic!("{operation} writes no row"),
         }
     }
-    for (operation, tries) in findings.history.operations() {
-        let told = tries.iter().find_map(|made| made.acknowledged().cloned());
-        let Some(told) = told.filter(|_| child::way(&operation) != child::Way::Plain) else {
-            continue;
-        };
-        let body = String::from_utf8(told.body).unwrap();
+    let with_a_row = |operation: &String| child::way(operation) != child::Way::Plain;
+    for (operation, told) in findings.told().into_iter().filter(|(it, _)| with_a_row(it)) {
+        let body = String::from_utf8(told).unwrap();
         let id = body.split(' ').next().unwrap();
         assert_eq!(
             rows[&operation],

@@ -34,6 +34,22 @@ pub enum Fault {
     Stall,
 }
 
+impl Fault {
+    /// One of each kind after which the client goes on: before the server has it and after, cut within and between,
+    /// and late by so much.
+    #[must_use]
+    pub fn of_every_kind(late: Duration) -> Vec<Self> {
+        vec![
+            Self::DropRequest,
+            Self::DropAnswer,
+            Self::CutRequest { after: 7 },
+            Self::CutAnswer { after: 3 },
+            Self::DelayRequest(late),
+            Self::DelayAnswer(late),
+        ]
+    }
+}
+
 /// The first bytes of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {

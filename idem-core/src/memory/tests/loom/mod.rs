@@ -2,7 +2,8 @@
 //! atomics are loom's here (`crate::sync`).
 //!
 //! `cargo xtask test` runs them (part "model checks"). By hand:
-//! `RUSTFLAGS="--cfg idem_loom" cargo test --release -p idem-core --lib --target-dir target/loom loom`. Loom's variables apply: `LOOM_MAX_PREEMPTIONS`, `LOOM_LOG`, …
+//! `RUSTFLAGS="--cfg idem_loom" cargo test --release -p idem-core --lib --target-dir target/loom loom`.
+//! Loom's variables apply: `LOOM_MAX_PREEMPTIONS`, `LOOM_LOG`, …
 //!
 //! Each model holds for the store, and fails for a planted fault: the same model over one call that
 //! does it wrong.
